@@ -7,13 +7,13 @@ import { assertWithinLimit } from '../limit.ts';
 import { readExtensions, type CertificateExtensions } from './certificate-extensions.ts';
 import { refuseField } from './names.ts';
 
-/** What is kept of an attestation: JSON of the certificates and, where the chain is believed, of the factors. */
+/** The stored parts of an attestation: JSON of the certificates and, if the chain is trusted, JSON of the factors. */
 export interface Attestation {
   attestation: string | null;
   multifactor: string | null;
 }
 
-/** A certificate with what its extensions say. */
+/** A certificate and its extensions. */
 interface Certified extends CertificateExtensions {
   readonly certificate: X509Certificate;
 }
@@ -42,7 +42,10 @@ function isIssuedBy({ certificate }: Certified, { certificate: issuer }: Certifi
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** The chain up to the authority: each certificate is issued by the next one. Undefined when it does not lead there. */
+/**
+ * The chain up to the authority, in which each certificate is issued by the next one. Undefined if the chain does not lead to the
+ * authority.
+ */
 function completeChain(chain: readonly Certified[], authority: Certified): Certified[] | undefined {
   const isWhole = chain.at(-1)?.certificate.fingerprint256 === authority.certificate.fingerprint256;
   const whole = isWhole ? [...chain] : [...chain, authority];
@@ -57,10 +60,10 @@ function isSelfIssued({ certificate }: Certified): boolean {
   return certificate.subject === certificate.issuer;
 }
 
-/** What keeps a certificate from being the issuer of those below it (RFC 5280, 6.1.4 k, l, n), in words. */
+/** Why a certificate may not issue the certificates below it (RFC 5280, 6.1.4 k, l, n), as a message. */
 function findIssuerProblem(issuer: Certified, below: readonly Certified[], isAnchor: boolean): string | undefined {
   const { constraints, signsCertificates, version } = issuer;
-  // What is trusted as it is may be of a time before there were constraints.
+  // A trust anchor may be older than basic constraints.
   const isOld = isAnchor && version < 3 && isSelfIssued(issuer);
   if (constraints?.isAuthority !== true && !isOld) return 'is not of an authority and cannot issue certificates';
   if (signsCertificates === false) return 'has a key usage without signing certificates';
@@ -69,17 +72,17 @@ function findIssuerProblem(issuer: Certified, below: readonly Certified[], isAnc
   return pathLength !== undefined && between > pathLength ? `may have ${pathLength} authorities below it, not ${between}` : undefined;
 }
 
-/** 1.3.6.1.4.1.41482.3.8: when the device that holds the key wants a PIN and a touch, one byte each, of which 1 means never. */
+/** 1.3.6.1.4.1.41482.3.8: whether the device that holds the key requires a PIN and a touch, one byte each; 1 means never. */
 const policyIdentifier = '2b0601040182c40a0308';
 
-/** Extensions that are understood here, or whose meaning changes nothing about a chain: basic constraints, key usage, extended key usage, names. */
+/** Extensions that are processed here, or that do not affect a chain: basic constraints, key usage, extended key usage, names. */
 const understood: ReadonlySet<string> = new Set(['551d13', '551d0f', '551d25', '551d11', policyIdentifier]);
 
 function findExtensionProblem({ critical }: Certified): string | undefined {
   return critical.some((identifier) => !understood.has(identifier)) ? 'has a critical extension that is not known here' : undefined;
 }
 
-/** What is wrong with a chain that leads to the authority: in words, with the number of the certificate. */
+/** What is wrong with a chain that leads to the authority, as a message with the number of the certificate. */
 function findChainProblem(chain: readonly Certified[]): string | undefined {
   for (const [index, each] of chain.entries()) {
     const isAnchor = index === chain.length - 1;
@@ -96,7 +99,7 @@ function readFactors({ contents }: Certified): string[] {
   return [...(pin > 1 ? ['pin'] : []), ...(touch > 1 ? ['touch'] : [])];
 }
 
-/** Whether the chain leads to the authority by the rules of certificates. @throws {ApiError} when it leads there against them */
+/** True if the chain leads to the authority and is valid. @throws {ApiError} if it leads to the authority but is not valid */
 function isBelieved(chain: readonly Certified[], pem: string | undefined, now: number): boolean {
   if (pem === undefined) return false;
   const certificate = new X509Certificate(pem);
@@ -109,8 +112,9 @@ function isBelieved(chain: readonly Certified[], pem: string | undefined, now: n
 }
 
 /**
- * Reads the attestation certificates of a key. They attest only where the service was given an authority that they lead to.
- * @throws {ApiError} 409 `InvalidArgument` for what is no certificate, not valid now, about another key, or issued by who may not.
+ * Reads the attestation certificates of a key. They attest only if the service has an authority that they lead to.
+ * @throws {ApiError} 409 `InvalidArgument` for a certificate that is malformed, not valid now, about another key, or issued without
+ * permission
  */
 export function readAttestation(pems: readonly string[] | undefined, key: PublicKey, { settings, now }: Call): Attestation {
   const subject = { has: 'attestation may have', counted: 'certificates', field: 'attestation' };

@@ -1,25 +1,25 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** What RFC 5280 wants to know of a certificate in a chain, and Node.js does not tell. */
+/** Properties of a certificate that RFC 5280 needs to check a chain and that Node.js does not provide. */
 export interface CertificateExtensions {
   /** 1 to 3; only certificates of version 3 have extensions. */
   readonly version: number;
-  /** Basic constraints (4.2.1.9); undefined when there are none. */
+  /** Basic constraints (4.2.1.9); undefined if there are none. */
   readonly constraints: { readonly isAuthority: boolean; readonly pathLength: number | undefined } | undefined;
-  /** Whether the key usage (4.2.1.3) allows signing certificates; undefined when there is none. */
+  /** True if the key usage (4.2.1.3) allows signing certificates; undefined if there is no key usage. */
   readonly signsCertificates: boolean | undefined;
-  /** Content of each extension by its object identifier, in hexadecimal DER without tag and length. */
+  /** DER content of each extension, by its object identifier: in hexadecimal DER without tag and length. */
   readonly contents: ReadonlyMap<string, Buffer>;
-  /** Identifiers of those that must be understood. */
+  /** Object identifiers of the critical extensions. */
   readonly critical: readonly string[];
 }
 
 const tags = { boolean: 0x01, integer: 0x02, bits: 0x03, octets: 0x04, identifier: 0x06, sequence: 0x30, version: 0xa0, extensions: 0xa3 };
 
-/** 2.5.29.19 and 2.5.29.15. */
+/** Object identifiers 2.5.29.19 and 2.5.29.15. */
 const identifiers = { constraints: '551d13', keyUsage: '551d0f' };
 
-/** `keyCertSign`, the bit number 5 of a key usage. */
+/** `keyCertSign`, bit number 5 of a key usage. */
 const certificateSigning = 0x04;
 
 interface Element {
@@ -27,7 +27,7 @@ interface Element {
   readonly content: Buffer;
 }
 
-/** The elements that stand one after the other. @throws {RangeError} for what is no DER */
+/** Parses consecutive DER elements. @throws {RangeError} if `bytes` is not DER */
 function readElements(bytes: Buffer): Element[] {
   const elements: Element[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -59,7 +59,7 @@ function readConstraints(content: Buffer): CertificateExtensions['constraints'] 
   return { isAuthority: isTrue(first), pathLength };
 }
 
-/** Reads the extensions of a certificate. @throws {RangeError} where its DER is damaged */
+/** Reads the extensions of a certificate. @throws {RangeError} if its DER is damaged */
 export function readExtensions({ raw }: X509Certificate): CertificateExtensions {
   // Certificate ::= SEQUENCE { tbsCertificate SEQUENCE { [0] version, ..., [3] extensions }, ... }
   const body = readElements(readFirst(readFirst(raw)));
@@ -72,7 +72,7 @@ export function readExtensions({ raw }: X509Certificate): CertificateExtensions 
     const value = rest.find(({ tag }) => tag === tags.octets);
     if (name?.tag !== tags.identifier || value === undefined) throw new RangeError('an extension without name or value');
     const identifier = name.content.toString('hex');
-    // RFC 5280, 4.2: not more than one of a kind.
+    // RFC 5280, 4.2: at most one extension of each kind.
     if (contents.has(identifier)) throw new RangeError('an extension that comes twice');
     contents.set(identifier, value.content);
     if (isTrue(rest[0])) critical.push(identifier);
@@ -81,7 +81,7 @@ export function readExtensions({ raw }: X509Certificate): CertificateExtensions 
   return {
     version: version === undefined ? 1 : readFirst(version).readUInt8(0) + 1,
     constraints: constraints && readConstraints(constraints),
-    // The first byte of a bit string counts the bits that are not used.
+    // The first byte of a bit string is the number of unused bits.
     signsCertificates: usage && ((readFirst(usage)[1] ?? 0) & certificateSigning) !== 0,
     contents,
     critical,

@@ -4,7 +4,7 @@ import { ApiError } from '../../base/errors.ts';
 import { Answer, type Call } from '../http/handler.ts';
 import { apiVersions } from '../http/version.ts';
 
-/** By name, in the order of the names. Those that the process answers for itself win: each has its own address. */
+/** URLs by name, sorted by name. The process's own addresses take precedence over those in the database. */
 function collectUrls(rows: readonly { name: string; url: string }[], own: Readonly<Record<string, string>> = {}): Record<string, string> {
   const urls = [...rows.map(({ name, url }): [string, string] => [name, url]), ...Object.entries(own)];
   return Object.fromEntries([...new Map(urls)].toSorted(([left], [right]) => (left < right ? -1 : 1)));
@@ -23,7 +23,7 @@ export async function listDatacenters(
   return collectUrls(await store.db.selectFrom('datacenters').selectAll().execute(), settings.addresses?.().datacenters);
 }
 
-/** GetDatacenter: a redirection with a body shaped like an error. */
+/** GetDatacenter: a redirect with a body in the format of an error. */
 export async function getDatacenter(
   { name }: InputOf<typeof compute.getDatacenter>,
   { store, settings }: Call,

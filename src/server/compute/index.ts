@@ -15,10 +15,10 @@ import * as roles from './roles.ts';
 import { setRoleTags } from './tags.ts';
 import * as users from './users.ts';
 
-/** A handler for every operation of the compute service; those of a module that exports nothing else have the names of their operations. */
+/** A handler for every operation of the compute service. Modules that export handlers only name them after their operations. */
 export function createComputeHandlers(): Handlers<typeof compute> {
   return {
-    // By `assign`: spread alone, their exports would be taken for unused.
+    // With spread alone, the exports of these modules would be reported as unused.
     ...Object.assign({}, account, datacenters, keys),
     ...Object.assign({}, policies, roles),
     getAccountLimits,

@@ -5,13 +5,13 @@ import type { LimitRow, MachineRow } from '../store/compute-schema.ts';
 
 type Machine = Pick<MachineRow, 'memory' | 'disk' | 'os'> & { image: string | null };
 
-/** Whether a limit is about an instance. */
+/** True if a limit applies to an instance. */
 function covers(limit: LimitRow, { os, image }: Machine): boolean {
   if (limit.check === 'os') return os === limit.os;
   return limit.check !== 'image' || image === limit.image;
 }
 
-/** What instances use of a limit, in its unit: MiB of memory, GiB of disk, or their number. */
+/** Usage of a limit by instances, in its unit: MiB of memory, GiB of disk, or number of instances. */
 function measure({ by }: LimitRow, machines: readonly Machine[]): number {
   const sum = (size: (machine: Machine) => number): number => machines.reduce((total, machine) => total + size(machine), 0);
   if (by === 'machines') return machines.length;
@@ -27,7 +27,7 @@ function showLimit(limit: LimitRow, machines: readonly Machine[]): Limit {
   return { by, value, used, ...(check !== null && { check }), ...(os !== null && { os }), ...(image !== null && { image }) };
 }
 
-/** GetAccountLimits: none where the operator has not enabled the plug-in. */
+/** GetAccountLimits: empty if the operator has not enabled the plug-in. */
 export const getAccountLimits: Handler<typeof compute.getAccountLimits> = async (_, { account, store, settings }) => {
   if (settings.limits !== true) return [];
   const limits = await store.db.selectFrom('limits').selectAll().where('account', '=', account.id).execute();

@@ -2,15 +2,15 @@ import type { Kysely } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 
-/** What a name may consist of, and how messages call it. Roles are named in headers, which carry no more than ASCII safely. */
+/** Allowed characters of names, and their description in messages. Names of roles are sent in headers, which carry only ASCII safely. */
 const nameForms = {
   roles: { form: /^[\x20-\x7e]+$/u, words: 'ASCII characters' },
   policies: { form: /^\P{Cc}+$/u, words: 'characters' },
 } as const;
 
 /**
- * The name of a role or policy, trimmed. Commas and slashes are left out because roles are named in lists and resources in paths.
- * @throws {ApiError} 409 `InvalidArgument`.
+ * The trimmed name of a role or policy. Commas and slashes are forbidden because roles are named in lists and resources in paths.
+ * @throws {ApiError} 409 `InvalidArgument`
  */
 export function readName(name: string, table: keyof typeof nameForms): string {
   const { form, words } = nameForms[table];
@@ -19,7 +19,10 @@ export function readName(name: string, table: keyof typeof nameForms): string {
   throw new ApiError(409, 'InvalidArgument', `name must have 1 to 128 printable ${words}, none of them / or a comma, and not be *`);
 }
 
-/** @throws {ApiError} 409 `InvalidArgument` when another role, or policy, of the account has the name. @param id of the one that is to have it */
+/**
+ * @throws {ApiError} 409 `InvalidArgument` if another role, or policy, of the account has this name. @param id id of the role or policy
+ * that gets the name
+ */
 export async function checkFree(
   db: Kysely<Schema>,
   table: 'roles' | 'policies',
@@ -32,12 +35,12 @@ export async function checkFree(
   throw new ApiError(409, 'InvalidArgument', `name: the account has a ${kind} "${name}" already`);
 }
 
-/** The error for a field whose value cannot be. @param whole the message, where it is not that of the field with its name */
+/** The error for an invalid value of a field. @param whole the message, if it is not the field name followed by `message` */
 export function refuseField(field: string, message: string, whole = `${field} ${message}`): ApiError {
   return new ApiError(409, 'InvalidArgument', whole, { errors: [{ field, code: 'InvalidArgument', message }] });
 }
 
-/** The error for something that a path names and that is not there. */
+/** The error for a resource in a path that does not exist. */
 export function refuseUnknown(kind: string, name: string): ApiError {
   return new ApiError(404, 'ResourceNotFound', `${kind} ${name} does not exist`);
 }

@@ -1,7 +1,7 @@
 import { randomBytes, scrypt } from 'node:crypto';
 import { refuseField } from './names.ts';
 
-/** Cost, block size and parallelization of scrypt: some 50 ms and 16 MiB for each attempt at guessing. */
+/** Cost, block size and parallelization of scrypt: some 50 ms and 16 MiB per guess. */
 const parameters = { N: 16_384, r: 8, p: 1 };
 const keyLength = 32;
 
@@ -11,13 +11,13 @@ function derive(password: string, salt: Buffer): Promise<Buffer> {
   });
 }
 
-/** @throws {ApiError} 409 `InvalidArgument` for a password that is too short or has no letter or no digit. */
+/** @throws {ApiError} 409 `InvalidArgument` for a password that is too short or lacks a letter or a digit */
 export function checkPassword(password: string): void {
   if (Array.from(password).length >= 7 && /\p{L}/u.test(password) && /\d/u.test(password)) return;
   throw refuseField('password', 'must have at least 7 characters, a letter and a digit among them');
 }
 
-/** A password as it is kept: `scrypt$N$r$p$salt$hash`, salt and hash in Base64. */
+/** Hashes a password for storage: `scrypt$N$r$p$salt$hash`, salt and hash in Base64. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await derive(password, salt);

@@ -6,7 +6,7 @@ import { readTypeFilter, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
 import { refuseUnknown } from './names.ts';
 
-/** ListImages of the second datacenter, with the filters of the first one. */
+/** ListImages of the second datacenter, with the same filters as in the first. */
 const listImages: Handler<typeof compute.listImages> = async ({ public: isPublic, state = 'active', type, ...equal }, call) => {
   const types = type === undefined ? undefined : readTypeFilter(type, call.version);
   const columns = (['name', 'os', 'version', 'owner'] as const).filter((column) => equal[column] !== undefined);
@@ -25,7 +25,7 @@ const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
   return showImage(row, call);
 };
 
-/** What would change its images: 501 `NotAvailable`. */
+/** Operations that would change images of the second datacenter: 501 `NotAvailable`. */
 const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }): Promise<never> => {
   throw new ApiError(
     501,
@@ -35,8 +35,8 @@ const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }):
 };
 
 /**
- * A handler for every operation of the compute service of the second datacenter: what belongs to the account is shared by all datacenters
- * of a cloud; its images are those that can be imported from it.
+ * A handler for every operation of the compute service of the second datacenter. Resources of the account are shared by all datacenters of
+ * a cloud; the images are those that can be imported from the second one.
  */
 export function createSecondHandlers(): Handlers<typeof compute> {
   return {

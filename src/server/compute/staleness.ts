@@ -4,12 +4,12 @@ import type { ChangeRow } from '../store/compute-schema.ts';
 import type { Schema } from '../store/schema.ts';
 
 /**
- * Reads of sub-users, roles and policies may lag behind writes (compute specification, section 1, rule 6). To let them, each change notes
- * how the object was before; a read then shows the oldest of the notes that are younger than the lag.
+ * Reads of sub-users, roles and policies may lag behind writes (compute specification, section 1, rule 6). For that, each change stores the
+ * previous state of the object; a read shows the oldest stored state that is younger than the lag.
  */
 type Lagging = Pick<Call, 'account' | 'settings' | 'now'>;
 
-/** Notes how an object was before a change; undefined for one that was not there. Nothing is kept where reads do not lag. */
+/** Stores the state of an object before a change; undefined if the object did not exist. Nothing is stored if reads do not lag. */
 export async function noteChange(
   transaction: Transaction<Schema>,
   { account, settings: { staleness = 0 }, now }: Lagging,
@@ -29,7 +29,7 @@ export async function noteChange(
   await transaction.insertInto('changes').values(values).execute();
 }
 
-/** The objects of an account as a read shows them. */
+/** The objects of an account as a lagging read shows them. */
 export async function showPast<T extends { id: string }>(
   { account, settings: { staleness = 0 }, now, store }: Lagging & Pick<Call, 'store'>,
   kind: ChangeRow['kind'],
@@ -44,7 +44,7 @@ export async function showPast<T extends { id: string }>(
     .where('at', '>', now() - staleness)
     .orderBy('sequence', 'desc')
     .execute();
-  // The oldest comes last and stays.
+  // The oldest state comes last and replaces the newer ones.
   const past = new Map(rows.map(({ id, before }) => [id, before === null ? undefined : (JSON.parse(before) as T)]));
   const known = new Set(current.map(({ id }) => id));
   const gone = [...past].flatMap(([id, before]) => (known.has(id) || before === undefined ? [] : [before]));

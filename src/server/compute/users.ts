@@ -15,7 +15,7 @@ import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
 import { clearTags } from './tags.ts';
 
-/** A sub-user as it is shown and noted: without the password. */
+/** A sub-user without the password, for responses and change notes. */
 type UserRecord = Omit<UserRow, 'password'>;
 
 function recordOf({ password: _password, ...record }: UserRow): UserRecord {
@@ -26,7 +26,7 @@ function showUser(record: UserRecord): User {
   return { id: record.id, login: record.login, ...showContact(record) };
 }
 
-/** The sub-user that a path names, as it is now. @throws {ApiError} 404 `ResourceNotFound`. */
+/** The sub-user in the request path, in its current state. @throws {ApiError} 404 `ResourceNotFound` */
 export async function requireUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow> {
   const user = await findUser(db, account, name);
   if (user === undefined) throw refuseUnknown('user', name);
@@ -38,7 +38,7 @@ async function listUserRecords(call: Call): Promise<UserRecord[]> {
   return showPast(call, 'user', rows.map(recordOf));
 }
 
-/** ListUsers, the oldest first. */
+/** ListUsers, oldest first. */
 export const listUsers: Handler<typeof compute.listUsers> = async (_, call) => (await listUserRecords(call)).map(showUser);
 
 function showMembership(user: UserRecord, roles: readonly RoleRecord[]): Pick<User, 'roles' | 'default_roles'> {
@@ -46,7 +46,7 @@ function showMembership(user: UserRecord, roles: readonly RoleRecord[]): Pick<Us
   return { roles: having.map(({ name }) => name), default_roles: having.filter((role) => role.default).map(({ name }) => name) };
 }
 
-/** The one sub-user that a read is about; without lag that is a matter of one row. */
+/** Reads one sub-user for a response; without staleness that is a query of one row. */
 async function readUser(call: Call, name: string): Promise<UserRecord | undefined> {
   if ((call.settings.staleness ?? 0) <= 0) {
     const user = await findUser(call.store.db, call.account, name);
@@ -56,7 +56,7 @@ async function readUser(call: Call, name: string): Promise<UserRecord | undefine
   return records.find(({ id, login_key: login }) => id === name || login === name.toLowerCase());
 }
 
-/** GetUser, by login or id; with `membership` also the names of its roles. */
+/** GetUser, by login or id; with `membership` the response includes the names of the user's roles. */
 export const getUser: Handler<typeof compute.getUser> = async ({ user: name, membership }, call) => {
   const user = await readUser(call, name);
   if (user === undefined) throw refuseUnknown('user', name);
@@ -81,7 +81,7 @@ async function checkFree(db: Kysely<Schema>, account: AccountRow, login: string,
   if (same !== undefined) throw new ApiError(409, 'InvalidArgument', `login: the account has a user "${login}" already`);
 }
 
-/** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an e-mail address or a password that is none. */
+/** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an invalid e-mail address or a weak password. */
 export const createUser: Handler<typeof compute.createUser> = async (input, call) => {
   const { account, store, now } = call;
   checkLogin(input.login);
@@ -126,7 +126,7 @@ async function changeUser(name: string, changes: Partial<UserRow>, call: Call): 
   return showUser(row);
 }
 
-/** UpdateUser: an empty string clears a field. The password stays as it is. */
+/** UpdateUser: an empty string clears a field. It does not change the password. */
 export const updateUser: Handler<typeof compute.updateUser> = async (input, call) => {
   const { user, login } = input;
   checkEmail(input.email);
@@ -134,7 +134,7 @@ export const updateUser: Handler<typeof compute.updateUser> = async (input, call
   return changeUser(user, { ...readContact(input), ...(login !== undefined && { login, login_key: login.toLowerCase() }) }, call);
 };
 
-/** ChangeUserPassword. Errors: 409 `InvalidArgument` when the two differ or the password is too weak. */
+/** ChangeUserPassword. Errors: 409 `InvalidArgument` if the two passwords differ or the password is too weak. */
 export const changeUserPassword: Handler<typeof compute.changeUserPassword> = async (input, call) => {
   const { user, password, password_confirmation: again } = input;
   await requireUser(call.store.db, call.account, user);
@@ -143,7 +143,7 @@ export const changeUserPassword: Handler<typeof compute.changeUserPassword> = as
   return changeUser(user, { password: await hashPassword(password) }, call);
 };
 
-/** DeleteUser, by login or id: its keys and memberships go with it. */
+/** DeleteUser, by login or id: also deletes its keys and memberships. */
 export const deleteUser: Handler<typeof compute.deleteUser> = async ({ user: name }, call) => {
   const { account, store } = call;
   await store.write(async (transaction) => {

@@ -8,7 +8,7 @@ export const sharedMemorySize = 64 * 1024 * 1024;
 export const filterDescriptor = 4;
 
 export interface BubblewrapOptions {
-  /** False where bubblewrap is older than 0.8: the filter alone forbids further user namespaces then. */
+  /** False if bubblewrap is older than 0.8: then the filter alone forbids further user namespaces. */
   readonly disableUserNamespaces: boolean;
 }
 

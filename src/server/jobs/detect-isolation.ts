@@ -21,36 +21,39 @@ import { findNodeFolder, prepareVisibleSystem, runnerShell, type ReadOnlyBind } 
 import { canIdentify } from './zone-place.ts';
 import { prepareZone, startZone } from './zone.ts';
 
-/** What was found out about running tasks on this machine. */
+/** Result of the detection of an isolation for tasks on this machine. */
 export type Detected =
   | { readonly isolation: Isolation }
   | {
       readonly refusal: string;
-      /** True when nothing was found out, because the service ended before. */
+      /** Set if the detection did not finish because the service was shutting down. */
       readonly isUnknown?: true;
     };
 
-/** What is asked for. */
+/** Options of `detectIsolation`. */
 export interface DetectOptions {
   readonly dataDir: string;
-  /** The kind that must be used; the strongest that this machine allows when absent. */
+  /** The required kind of isolation; if absent, the strongest kind that this machine supports. */
   readonly wanted?: IsolationKind | undefined;
-  /** Further directories of programs for tasks. */
+  /** Additional program directories for tasks. */
   readonly tools?: readonly ReadOnlyBind[] | undefined;
   readonly log: (line: string) => void;
-  /** Takes the end of a trial sandbox, about 100 ms of work that its outcome does not depend on; it is waited for when absent. */
+  /**
+   * Receives the promise of the removal of a trial sandbox, about 100 ms of work that does not affect the result; if absent, the removal is
+   * awaited.
+   */
   readonly follow?: ((work: Promise<void>) => void) | undefined;
-  /** Ends the trial: nobody needs its outcome any more. */
+  /** Aborts the detection when its result is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds that a trial sandbox may take. */
+/** Time limit of a trial sandbox, milliseconds. */
 const trialTime = 10_000;
 
-/** MiB that a trial sandbox may use: whether it can be limited is tried too. */
+/** Memory limit of a trial sandbox, MiB; set so that the trial covers memory limits too. */
 const trialMemory = 64;
 
-/** Ends with 0 when the sandbox has what tasks are promised; each failure has a code of its own. */
+/** Exits with 0 if the sandbox gives tasks what they are promised; each failure has its own exit code. */
 const trialScript = `
 while read -r name value _; do
   case $name in
@@ -78,13 +81,13 @@ const trialFailures: Readonly<Record<number, string>> = {
   17: 'tasks could not write to their directory',
 };
 
-/** Why a zone with this isolation does not come up; undefined when it does. */
+/** Starts a trial zone with this isolation. Returns why it failed; undefined if it succeeded. */
 async function tryIsolation(
   isolation: Isolation,
   { dataDir, follow, signal }: Pick<DetectOptions, 'dataDir' | 'follow' | 'signal'>,
   hasFilter: boolean,
 ): Promise<string | undefined> {
-  // Guards kill by the name of the zone, on the whole machine.
+  // Guards kill processes on the whole machine by the name of their zone, so the name must be unique.
   const name = randomUUID();
   const directory = join(dataDir, 'zones', name);
   try {
@@ -128,7 +131,7 @@ async function readHelp(program: string): Promise<string> {
   }
 }
 
-/** A kind of sandbox that can be tried, or why it cannot. */
+/** A kind of sandbox that can be tried, or the reason why it cannot. */
 interface Candidate {
   readonly kind: IsolationKind;
   readonly isolation?: Isolation;
@@ -164,10 +167,13 @@ async function prepareParts(bash: string, { dataDir, tools = [] }: DetectOptions
   return { bash, system, filter: filter && file, groups: await findControlGroups(), isRoot: canIdentify() };
 }
 
-/** What to do where there is no sandbox. */
+/** Advice for machines without a sandbox. */
 const way = 'install bubblewrap, or start the service with --isolation none to run tasks without a sandbox';
 
-/** The strongest isolation that this machine allows, or the one that is wanted; never less than that without being asked. */
+/**
+ * Detects the strongest isolation that this machine supports, or the requested one. Without an explicit request it never falls back to
+ * none.
+ */
 export async function detectIsolation(options: DetectOptions): Promise<Detected> {
   const { wanted, log } = options;
   const bash = findBash(process.env['PATH']);

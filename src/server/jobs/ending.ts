@@ -6,14 +6,14 @@ import type { TaskLeases } from './leases.ts';
 import { describeProblem } from './problem.ts';
 import type { ZoneLoads } from './zone-loads.ts';
 
-/** Milliseconds between attempts at what the disk or the database refused. */
+/** Milliseconds between attempts at writing the end of a job. */
 const pause = 1000;
-/** The longest of them: each failed attempt to write the end of a job doubles the pause. */
+/** Maximum pause in milliseconds: each failed attempt doubles the pause. */
 const longestPause = 16_000;
 
-/** Writes the end of a job, again and again while the disk or the database refuses it, until the engine is closed; whether it is written. */
+/** Writes the end of a job, and retries while the disk or the database fails, until the engine is closed. True if it was written. */
 async function writeEnd({ store, now, log }: EngineOptions, job: ActiveJob, closing: AbortSignal): Promise<boolean> {
-  // Closing does not wait for the next attempt.
+  // Closing the engine does not wait for the next attempt.
   const wait = (delayMs: number): Promise<void> => sleep(delayMs, undefined, { signal: closing }).catch(() => undefined);
   for (let delayMs = pause; !closing.aborted;) {
     try {
@@ -31,15 +31,18 @@ async function writeEnd({ store, now, log }: EngineOptions, job: ActiveJob, clos
   return false;
 }
 
-/** Takes leave of jobs. */
+/** Ends, drops and gives back jobs. */
 export interface Ending {
-  /** Ends what runs of a job, and writes its end. */
+  /** Kills the running tasks of a job, and writes its end. */
   end(job: ActiveJob): Promise<void>;
   /** Forgets a job that another engine has ended. */
   drop(job: ActiveJob): Promise<void>;
-  /** Lets others do tasks that were claimed here: all of a job, or of all jobs. Where the database is away, their leases end by themselves. */
+  /**
+   * Lets other engines run the tasks claimed here: those of one job, or of all jobs. If the database is unavailable, the leases expire
+   * instead.
+   */
   giveBack(job?: string): Promise<void>;
-  /** The same for those that were not begun. */
+  /** Like `giveBack`, for the queued tasks of all jobs, which have not begun. */
   giveBackQueued(): Promise<void>;
 }
 
@@ -51,7 +54,6 @@ interface EndingOptions {
   readonly closing: AbortSignal;
 }
 
-/** Makes what takes leave of the jobs in `jobs`. */
 export function createEnding({ options, jobs, loads, leases, closing }: EndingOptions): Ending {
   const tryGiveBack = async (tasks: Parameters<TaskLeases['giveBack']>[0]): Promise<void> => {
     if (tasks.length === 0) return;

@@ -21,30 +21,30 @@ import { watchJobs } from './watch.ts';
 import type { Result } from './result.ts';
 import { usualSlots, type EngineOptions } from './engine-options.ts';
 
-/** What requests for jobs are told to. */
+/** The interface of the job engine for request handlers. */
 export interface JobService {
-  /** Says that something about a job changed: it is new, has more input, an end of it, or was cancelled. */
+  /** Reports a change of a job: it was created or cancelled, its input ended, or it got more input. */
   wake(job: string): void;
-  /** What keeps the service from going on with a job; undefined when nothing does. */
+  /** Why the service cannot continue a job at present; undefined if it can. */
   problemOf(job: string): string | undefined;
-  /** How tasks are kept from the rest of the machine, or why none can run; undefined where other processes do them. */
+  /** How tasks are isolated from the rest of the machine, or why none can run; undefined where other processes run them. */
   readonly detected: Promise<Detected | undefined>;
 }
 
-/** What runs the jobs of the local service, or does tasks beside others. */
+/** Runs the jobs of the local service, or tasks beside other engines. */
 export interface JobEngine extends JobService {
   readonly detected: Promise<Detected>;
   /**
-   * Kills what runs; it goes on at the next start, or elsewhere.
-   * @param patience milliseconds for which tasks under way may finish first
+   * Kills running tasks; they are continued at the next start, or by another engine.
+   * @param patience milliseconds for which running tasks may finish first
    */
   close(patience?: number): Promise<void>;
 }
 
-/** Milliseconds of a task when nobody says: one hour. */
+/** Default time limit of a task in milliseconds: one hour. */
 const defaultTimeLimit = 3_600_000;
 
-/** Removes what an earlier service left, and finds out how tasks are kept from the rest of the machine. */
+/** Removes what an earlier service left behind, and detects how tasks can be isolated. */
 async function detect(
   options: EngineOptions,
   zonesDir: string,
@@ -61,7 +61,7 @@ async function detect(
   }
 }
 
-/** Does work for a job when the earlier work for the same one is over. */
+/** Serializes `work` per job: each call starts when the earlier call for the same job has finished. */
 function inTurn(work: (id: string) => Promise<void>): (id: string) => Promise<void> {
   const last = new Map<string, Promise<void>>();
   return (id) => {
@@ -71,22 +71,22 @@ function inTurn(work: (id: string) => Promise<void>): (id: string) => Promise<vo
   };
 }
 
-/** What a recorded outcome makes possible here. */
+/** Updates the phases of this engine after a result was recorded. */
 function followResult(result: Result): void {
   const { task } = result;
   if (result.kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + (result.counts ? 1 : 0) });
-  // The next of those that were lost before can be claimed.
+  // Of the tasks that were lost before, the next one can now be claimed.
   else if (task.lost > 0) task.phase.mayHaveMore = true;
-  // A phase that ends without outputs also closes those behind it, whose reducers then begin.
+  // A phase that ends without outputs also closes the phases after it, whose reducers then begin.
   for (const later of task.job.phases.slice(task.phase.number + 1)) later.mayHaveMore = true;
 }
 
-/** Whether others may have tasks to begin now that a task is over. */
+/** True if the end of the task may let other engines begin tasks of the next phase. */
 function hasFollowers({ task: { job, phase }, kind }: Result): boolean {
   return kind !== 'retry' && phase.number < job.phases.length - 1;
 }
 
-/** Lets the jobs of accounts go on whose tasks are over: they may have waited for the limit of the account. */
+/** Lets jobs of the accounts of these results claim tasks again: the account limit may have held them back. */
 function wakeAccounts(jobs: Iterable<ActiveJob>, results: readonly Result[]): void {
   const accounts = new Set(results.map(({ task }) => task.job.account.id));
   for (const { account, phases } of jobs) if (accounts.has(account.id)) for (const phase of phases) phase.mayHaveMore = true;
@@ -94,7 +94,7 @@ function wakeAccounts(jobs: Iterable<ActiveJob>, results: readonly Result[]): vo
 
 type ZoneMaker = (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 
-/** Makes what opens zones, each in a directory of its own below `zonesDir`. */
+/** Creates the function that opens zones, each in its own directory below `zonesDir`. */
 function createZoneMaker(options: EngineOptions & { timeLimit: number }, zonesDir: string, isClosed: () => boolean): ZoneMaker {
   return async (job, phase, isolation) => {
     const directory = join(zonesDir, randomUUID());
@@ -106,7 +106,7 @@ function createZoneMaker(options: EngineOptions & { timeLimit: number }, zonesDi
   };
 }
 
-/** Waits for the tasks under way, for up to `patience` milliseconds where that is given. */
+/** Waits for the running tasks, for up to `patience` milliseconds if that is given. */
 async function awaitRunning(jobs: readonly ActiveJob[], patience?: number): Promise<void> {
   const running = Promise.all(jobs.flatMap(({ running }) => [...running]));
   if (patience === undefined) return void (await running);
@@ -115,7 +115,7 @@ async function awaitRunning(jobs: readonly ActiveJob[], patience?: number): Prom
   over.abort();
 }
 
-/** Makes what looks at a job again, which is new or changed. */
+/** Creates the function that reloads a new or changed job. */
 function createLook(
   { store, now }: EngineOptions,
   jobs: Map<string, ActiveJob>,
@@ -136,7 +136,7 @@ function createLook(
   };
 }
 
-/** Starts the engine and goes on with the jobs that ran when the service ended. */
+/** Starts the engine, which continues the jobs that were running when the service last ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
   const { store, dataDir, now, log, observer } = options;
   const { slots = usualSlots(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
@@ -156,7 +156,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     isClosed,
     expectsMore: () =>
       [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
-    // At the end they are given back.
+    // On shutdown they are given back instead.
     onGivenUp: (tasks) => (isClosed() ? undefined : leases.forget(tasks)),
     onRecorded: (results, over, refused) => {
       observer?.recorded(results, refused);

@@ -13,13 +13,13 @@ import { refuseState, requireJob, requireLockedJob } from './find.ts';
 import { readParty, type StoredParty } from './party.ts';
 import { addPhaseInputs, advancePhases, listPhases } from './progress.ts';
 
-/** Lines that are written together, and most characters of one. */
+/** Lines written per transaction, and maximum length of a line in characters. */
 const batchSize = 1000;
 const longestLine = 64 * 1024;
 
 /**
- * Adds objects to the input of a job. Lines end in LF or CR LF, empty ones count for nothing; with `?end=true` the last of them ends the
- * input. A body of up to 1,000 lines is added whole or not at all; of a longer one the refusal says how many lines were added.
+ * Adds objects to the input of a job. Lines end in LF or CR LF; empty lines are ignored; with `?end=true` the last line ends the input. A
+ * body of up to 1,000 lines is added completely or not at all. If a longer body fails, the error says how many lines were added.
  */
 export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof storage.addJobInputs> {
   return async ({ id, body, end }, call) => {
@@ -43,7 +43,7 @@ export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof stor
   };
 }
 
-/** The same refusal, which says what was added before. */
+/** Adds to the message how many inputs were added before the error. */
 function tellAdded(error: ApiError, added: number): ApiError {
   error.message = `${error.message}; the ${added} inputs before were added`;
   return error;
@@ -58,7 +58,7 @@ function checkState({ id, cancelled, state, input_done }: State): void {
   if (input_done === 1) throw refuseState(id, 'has had its input ended', wanted);
 }
 
-/** The number of who adds inputs to a job; null when that is the creator, as at the creation. */
+/** The number of a party that adds inputs to a job; null if it is the creator with the access of the creation. */
 async function numberAdder(transaction: Transaction<Schema>, job: JobRow, adder: StoredParty): Promise<number | null> {
   const { account, user, access } = adder;
   if (account === (job.creator ?? job.account) && user === job.user && access === job.access) return null;
@@ -79,7 +79,7 @@ async function numberAdder(transaction: Transaction<Schema>, job: JobRow, adder:
   return count;
 }
 
-/** Adds lines to the input, and ends it when `ends`, in one transaction. */
+/** Adds lines to the input of a job, and ends it if `ends` is set, in one transaction. */
 async function addInputs(call: Call, id: string, lines: readonly string[], ends: boolean): Promise<void> {
   const party = await readParty(call);
   await call.store.writeEntry(async (transaction) => {
@@ -105,7 +105,10 @@ interface Batch {
   readonly isLast: boolean;
 }
 
-/** The lines of a body in batches, without their ends. Full ones are given out only when more lines follow; the last, when the body is whole. */
+/**
+ * Splits a body into batches of lines, without line ends. Full batches are yielded when more lines follow, the last batch when the body is
+ * complete.
+ */
 async function* readBatches(body: ByteStream | Uint8Array): AsyncGenerator<Batch> {
   const waiting: string[] = [];
   let rest = '';

@@ -15,20 +15,20 @@ import type { Failure } from './outcome.ts';
 import type { Complaint } from './result.ts';
 import type { Source } from './active-job.ts';
 
-/** Longest name of a file, bytes. */
+/** Maximum length of a file name, bytes. */
 const longestName = 255;
 
-/** Inputs of a reducer that are placed together. */
+/** Inputs of a reducer that are looked up together. */
 const batchSize = 100;
 
-/** Where a task is prepared. */
+/** Where and with what a task is prepared. */
 export interface Workshop extends TaskPlace {
   readonly store: Store;
   readonly isolation: Isolation;
   readonly now: () => number;
 }
 
-/** The end of a name, which has what tells the kind of a file. */
+/** Shortens a name to its end, which has the file extension. */
 function fitName(name: string): string {
   const bytes = Buffer.from(name);
   return bytes.length <= longestName
@@ -40,19 +40,19 @@ function fitName(name: string): string {
         .slice(-longestName / 2);
 }
 
-/** Lets the user of a zone read an input, where that is another than the one of the service. */
+/** Lets the user of a zone read an input, if zones have users of their own. */
 function shareInput(isolation: Isolation, file: string): void {
   if (!isolation.hasIdentities) return;
   chownSync(file, -1, zoneGroup);
   chmodSync(file, 0o640);
 }
 
-/** @returns the name of the input in the task's place. */
+/** @returns the file name of the input in the task's slot */
 async function prepareMap({ store, isolation, directory, slot }: Workshop, task: Task, source: Source): Promise<string | Failure> {
   const name = fitName(source.place.name);
   const wanted = wantInput(task.phase.number, { ...task, input: source.place.path });
   const file = join(inputDirectory(directory), slot, name);
-  // Without a sandbox a task could write to the file it reads.
+  // Without a sandbox a task could write to its input file, so it gets a copy.
   const failure = await placeSource(store, task.job, { wanted, source }, { file, shared: isolation.kind !== 'none' });
   if (failure) return failure;
   shareInput(isolation, file);
@@ -66,7 +66,7 @@ async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): A
   for await (const rows of pages) yield rows.map((row) => wantInput(phase.number, row));
 }
 
-/** Puts all inputs of a reducer into its zone, and their list; what cannot be read is left out and complained about. */
+/** Places all inputs of a reducer in its zone, and a list of them. Unreadable inputs are left out and returned as complaints. */
 async function prepareReduce({ store, isolation, directory, slot }: Workshop, task: Task): Promise<Complaint[]> {
   const complaints: Complaint[] = [];
   const files: string[] = [];
@@ -91,15 +91,15 @@ async function prepareReduce({ store, isolation, directory, slot }: Workshop, ta
   return complaints;
 }
 
-/** A task that can begin. */
+/** A task that is ready to begin. */
 export interface Prepared {
   readonly zoneTask: ZoneTask;
   readonly complaints: readonly Complaint[];
-  /** Name of its only input; absent for a reducer. */
+  /** File name of its only input; absent for a reducer. */
   readonly input?: string;
 }
 
-/** Puts everything a task needs into its zone. */
+/** Places everything that a task needs in its zone. */
 export async function prepareTask(workshop: Workshop, task: Task): Promise<Prepared | Failure> {
   const { job, phase, number, origin, input, source } = task;
   const { slot, isolation, directory } = workshop;
@@ -114,13 +114,13 @@ export async function prepareTask(workshop: Workshop, task: Task): Promise<Prepa
   return { zoneTask: { slot, object: input ?? '', file, outputBase, reducer: '' }, complaints: [], input: name };
 }
 
-/** A zone for assets, and the user who may change them there. */
+/** A zone that gets assets, and the user who may change them there. */
 interface AssetPlace {
   readonly directory: string;
   readonly identity: Identity | undefined;
 }
 
-/** Puts the assets of a phase into a zone, each under its own path. @returns why one is not there. */
+/** Places the assets of a phase in a zone, each under its own path. @returns the failure if one is missing */
 export async function prepareAssets(
   store: Store,
   job: ActiveJob,
@@ -137,7 +137,7 @@ export async function prepareAssets(
   return undefined;
 }
 
-/** Puts an asset into a zone, as something that can be run. */
+/** Places an asset in a zone, as an executable file. */
 async function placeAsset(
   store: Store,
   job: ActiveJob,

@@ -3,19 +3,19 @@ import type { JobPhaseRow } from '../store/job-schema.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** Something that a phase is to process: an object, and the input of phase 0 that it comes from where that is known. */
+/** An input of a phase: an object, and the input of phase 0 from which it originates, if that is known. */
 export interface PhaseInput {
   readonly input: string;
   readonly origin: string | null;
-  /** Number of who added the input that it comes from; null for the creator. */
+  /** Number of the party that added the original input; null for the creator. */
   readonly adder: number | null;
-  /** 1 when a task named the path, 0 when the service wrote the object. */
+  /** 1 if a task named the path, 0 if the service wrote the object. */
   readonly given: number;
-  /** Reducer that it goes to; undefined for the next one in turn. */
+  /** Reducer that receives the object; if undefined, reducers take turns. */
   readonly reducer?: number | undefined;
 }
 
-/** Gives a phase further inputs: each a task of a map, or one more object for the reducers, who take turns. */
+/** Adds inputs to a phase. In a map phase each is a task; in a reduce phase each goes to a reducer. */
 export async function addPhaseInputs(transaction: Transaction<Schema>, phase: JobPhaseRow, inputs: readonly PhaseInput[]): Promise<void> {
   const { job, phase: number, inputs: first, reducers } = phase;
   if (reducers > 0) {
@@ -43,12 +43,12 @@ export async function addPhaseInputs(transaction: Transaction<Schema>, phase: Jo
   await updatePhase(transaction, phase, { inputs: added, tasks: phase.reducers > 0 ? 0 : added });
 }
 
-/** The phases of a job in their order. */
+/** The phases of a job, in order. */
 export function listPhases(transaction: Transaction<Schema>, job: string): Promise<JobPhaseRow[]> {
   return transaction.selectFrom('job_phases').selectAll().where('job', '=', job).orderBy('phase').execute();
 }
 
-/** Adds to the numbers of a phase. */
+/** Increments the counters of a phase. */
 export async function updatePhase(
   transaction: Transaction<Schema>,
   { job, phase }: Pick<JobPhaseRow, 'job' | 'phase'>,
@@ -82,8 +82,8 @@ async function closePhase(transaction: Transaction<Schema>, phase: JobPhaseRow):
 }
 
 /**
- * Closes the phases that can get no further input: the first when the job's input is done, each other when the one before
- * it is over. Reducers begin then. @returns whether the whole job is over.
+ * Closes the phases that can get no further input: the first when the job's input has ended, each later one when the previous phase is
+ * over. The reducers of a closed phase begin. @returns true if the whole job is over
  */
 export async function advancePhases(transaction: Transaction<Schema>, job: string, inputDone: boolean): Promise<boolean> {
   let isOver = inputDone;
@@ -95,7 +95,7 @@ export async function advancePhases(transaction: Transaction<Schema>, job: strin
   return isOver;
 }
 
-/** Whether nothing is left to do for a job but to write its end. */
+/** True if nothing is left to do for a job except writing its end. */
 export async function isJobOver(db: Kysely<Schema>, job: string): Promise<boolean> {
   const open = await db
     .selectFrom('job_phases')

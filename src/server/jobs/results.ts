@@ -13,10 +13,10 @@ import { rootDirectory, streamDirectory } from './isolation.ts';
 import { openTaskFile, openTaskFolder } from './task-files.ts';
 import type { Failure, NewObject, Ending } from './outcome.ts';
 
-/** Files up to this size are read at once. */
+/** Maximum size of files that are read in one call, bytes. */
 export const smallFile = 64 * 1024;
 
-/** Most bytes of the part of a name that comes from an input; what is added to it must fit into 1024. */
+/** Maximum bytes of the part of an object name that comes from an input; with the suffixes it must fit into 1024. */
 const longestName = 960;
 
 const emptyMd5 = '1B2M2Y8AsgTpgAmY7PhCfg==';
@@ -32,7 +32,7 @@ function shortenName(name: string): string {
         .replace(/\uFFFD$/u, '');
 }
 
-/** What the paths of a task's objects begin with: `/demo/jobs/<id>/stor/demo/stor/a.txt.0.`, or `.../stor/reduce.1.`. */
+/** Prefix of the paths of a task's objects: `/demo/jobs/<id>/stor/demo/stor/a.txt.0.` or `.../stor/reduce.1.`. */
 export function baseOf(job: ActiveJob, phase: number, origin: string | null): string {
   const input = origin === null ? undefined : placeOfAbsolute(origin);
   const parts = input ? [input.login, ...input.parts] : ['reduce'];
@@ -46,18 +46,21 @@ function placeObject(base: string): Place {
   return place;
 }
 
-// The files of tasks are small and many, and in the memory of the system: asking without a detour through threads costs a
-// tenth, and nothing waits behind the flushes that occupy the threads.
+// The files of tasks are small, numerous and in the page cache. Synchronous calls cost a tenth of calls in the thread pool, and do not wait
+// behind the flushes that occupy the threads.
 
-/** Room for a small file, and one byte more that tells that a file is larger. */
+/** Buffer for a small file; one byte more shows that a file is larger. */
 const room = Buffer.allocUnsafe(smallFile + 1);
 
-/** Stores a few bytes: where the database is on another machine a row of it saves a request to the store of contents. @param now milliseconds since the epoch */
+/**
+ * Stores a few bytes. If the database is on another machine, a database row saves a request to the content store. @param now milliseconds
+ * since the epoch
+ */
 async function keepSmall({ db, bytes: contents }: Store, bytes: Buffer, now: number): Promise<StoredBytes & Partial<RowBytes>> {
   return keepInline(bytes) ?? (isPostgres(db) ? keepInRow(db, bytes, now) : undefined) ?? contents.keep(bytes);
 }
 
-/** Stores an open file of a zone as what an object under `base` is to be made of, and closes it; no file is an empty one. */
+/** Stores an open file of a zone as the content of a new object under `base`, and closes the file. Without a file, the object is empty. */
 export async function saveFile(
   store: Store,
   descriptor: number | undefined,
@@ -84,12 +87,12 @@ function nameSignal(number: number): string {
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`;
 }
 
-/** An ending in words: `exited with code 3`, `terminated by SIGKILL`. */
+/** Describes an ending: `exited with code 3`, `terminated by SIGKILL`. */
 export function describeEnding({ status, signalled }: Ending): string {
   return signalled ? `terminated by ${nameSignal(status - 128)}` : `exited with code ${status}`;
 }
 
-/** The core file in a directory. */
+/** Opens the core file in a directory; undefined if there is none. */
 function openCore(directory: string): number | undefined {
   const folder = openTaskFolder(directory);
   try {
@@ -100,7 +103,7 @@ function openCore(directory: string): number | undefined {
   }
 }
 
-/** The standard error of a command; undefined when there is none. */
+/** Opens the stderr file of a command; undefined if it is missing or empty. */
 function openSaid(file: string): number | undefined {
   const descriptor = openTaskFile(file);
   if (descriptor === undefined || fstatSync(descriptor).size > 0) return descriptor;
@@ -108,7 +111,7 @@ function openSaid(file: string): number | undefined {
   return undefined;
 }
 
-/** Stores standard error and core file of a command that failed, where it left any. */
+/** Stores stderr and the core file of a failed command, if there are any. */
 export async function saveTraces(
   store: Store,
   { stderr, directory, base, now }: { stderr: string; directory: string; base: string; now: () => number },
@@ -121,14 +124,14 @@ export async function saveTraces(
   return { stderr: said?.place.path, core: core?.place.path, objects };
 }
 
-/** Where a task is done. */
+/** The zone directory and slot of a task. */
 export interface TaskPlace {
   /** Directory of the zone. */
   readonly directory: string;
   readonly slot: string;
 }
 
-/** Why a task that did not end well has no outputs. */
+/** The failure of a task that did not end successfully. */
 export async function collectFailure(store: Store, task: Task, { directory, slot }: TaskPlace, ending: Ending): Promise<Failure> {
   const { job, phase, origin } = task;
   const base = baseOf(job, phase.number, origin);

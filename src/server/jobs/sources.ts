@@ -21,7 +21,7 @@ const notObject = 'a directory, not an object';
 /** Paths looked up in one query. */
 const batchSize = 500;
 
-/** Whether a lookup failed. */
+/** True if a lookup failed. */
 export function isFailure(value: Place | Source | Failure): value is Failure {
   return 'code' in value;
 }
@@ -44,16 +44,16 @@ async function findEntries({ db }: Store, places: readonly Place[]): Promise<Rea
   return new Map(rows.map((row) => [`${row.parent}/${row.name}`, row]));
 }
 
-/** A path that a job is to read, and on whose behalf. */
+/** A path that a job reads, and the party on whose behalf it does. */
 export interface Wanted {
   readonly path: string;
-  /** Number of who added it, beside the creator; null for nobody else. */
+  /** Number of the party that added it, if that is not the creator; otherwise null. */
   readonly adder: number | null;
-  /** Whether the job wrote the object itself: it may read that whatever the policies say. */
+  /** True if the job wrote the object itself: then it may be read regardless of policies. */
   readonly isOwn: boolean;
 }
 
-/** What is wanted by an input of a phase. Behind the first phase it is an output of the job, unless a task named its path. */
+/** The path to read for an input of a phase. After the first phase inputs are the job's own outputs, unless a task named the path. */
 export function wantInput(phase: number, { input, adder, given }: Pick<JobReduceInputRow, 'input' | 'adder' | 'given'>): Wanted {
   return { path: input, adder, isOwn: phase > 0 && given === 0 };
 }
@@ -67,7 +67,7 @@ async function findAdder({ db }: Store, { id, adders }: ActiveJob, number: numbe
   return party;
 }
 
-/** Decides for the creator of a job and those who added inputs: undefined for what all concerned may read. */
+/** Creates a check on behalf of the creator of a job and of those who added inputs: undefined if all concerned may read the object. */
 function createReadingJudge(store: Store, job: ActiveJob): (place: Place, adder: number | null) => Promise<Failure | undefined> {
   const accounts = new Map([[job.account.login, job.account]]);
   const creator = createJudge(store, job.creator, job);
@@ -109,24 +109,23 @@ async function resolveBatch(store: Store, job: ActiveJob, wanted: readonly Wante
   return Promise.all(wanted.map((each, index) => resolve(places[index] ?? failMissing(each.path), each)));
 }
 
-/** What is at these paths for those on whose behalf a job reads them, in their order: something to read, or why there is nothing. */
+/** Looks up the paths on behalf of the parties concerned: for each path, in order, a source to read or the failure. */
 export async function resolveSources(store: Store, job: ActiveJob, wanted: readonly Wanted[]): Promise<(Source | Failure)[]> {
   const found: (Source | Failure)[] = [];
   for (const some of sliceList(wanted, batchSize)) found.push(...(await resolveBatch(store, job, some)));
   return found;
 }
 
-/** Bytes up to which a file is written in one step. */
+/** Files up to this size in bytes are written synchronously. */
 const smallSize = 64 * 1024;
 
-/** Writes bytes to a new file. */
 async function copyBytes(body: ByteStream, size: number, file: string): Promise<void> {
-  // At once: it costs less than handing it to another thread.
+  // Synchronously: that costs less than handing the bytes to another thread.
   if (size <= smallSize) writeFileSync(file, await readAll(body), { mode: 0o600 });
   else await pipeline(body, createWriteStream(file, { mode: 0o600 }));
 }
 
-/** Puts the bytes of a source at `file`; false when the object was replaced since it was looked up. */
+/** Places the content of a source at `file`; false if the object was replaced since it was looked up. */
 async function placeContent(store: Store, { content, size }: Source, file: string, shared: boolean): Promise<boolean> {
   if (content === null || size === 0) {
     await writeFile(file, '');
@@ -138,12 +137,12 @@ async function placeContent(store: Store, { content, size }: Source, file: strin
   return body !== undefined;
 }
 
-/** Gives a file the bytes of a content, where that has a place of its own in the byte store. */
+/** Places a content at `file` without copying it, if it has a file of its own in the byte store. False if it has none. */
 async function shareContent(store: Store, content: string, file: string): Promise<boolean> {
   return !content.startsWith('pieces/') && (await store.bytes.place(content, file));
 }
 
-/** Puts the bytes of an object at `file` that is replaced again and again: its content is held from the look-up on. */
+/** Places the bytes of an object at `file` that is replaced repeatedly: its content is held from the lookup on. */
 async function placeHeld(store: Store, place: Place, file: string, shared: boolean): Promise<Failure | undefined> {
   const held = await holdEntry(store, place);
   if (!held) return failMissing(place.path);
@@ -159,9 +158,9 @@ async function placeHeld(store: Store, place: Place, file: string, shared: boole
 }
 
 /**
- * Puts the bytes of an object that was looked up at `file`: those it had then, or, when it was replaced since, those it has now,
- * if they may be read. `shared` saves the copy; whoever reads the file must not be able to write it then.
- * @returns why there is nothing to read any more.
+ * Places the bytes of a looked-up object at `file`: those it had at the lookup or, if it was replaced since, its present ones, if they may
+ * be read. `shared` saves the copy; the file must then not be writable by its reader.
+ * @returns the failure if there is nothing to read any more
  */
 export async function placeSource(
   store: Store,

@@ -3,13 +3,13 @@ import { platform } from 'node:os';
 import { isSystemError } from '../../base/errors.ts';
 
 /**
- * Files that tasks have written, opened so that nothing that a task put there instead leads elsewhere: a link, a named pipe, a device.
- * Each is opened once and read by its descriptor.
+ * Opens files that tasks have written, so that nothing which a task put in their place leads elsewhere: a link, a named pipe, a device.
+ * Each file is opened once and read by its descriptor.
  */
 
 const common = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** Failures of opening that mean that no file of the kind is there. */
+/** Error codes that mean that there is no file of the expected kind. */
 const absences = new Set(['ENOENT', 'ELOOP', 'ENOTDIR', 'ENXIO', 'EACCES', 'EMLINK']);
 
 function open(path: string, flags: number): number | undefined {
@@ -21,7 +21,7 @@ function open(path: string, flags: number): number | undefined {
   }
 }
 
-/** The descriptor of a regular file; undefined when there is none. Tasks must not be able to change the path before the last name. */
+/** Opens a regular file; undefined if there is none. The caller makes sure that tasks cannot change the directories of the path. */
 export function openTaskFile(path: string): number | undefined {
   const descriptor = open(path, common);
   if (descriptor === undefined || fstatSync(descriptor).isFile()) return descriptor;
@@ -32,16 +32,16 @@ export function openTaskFile(path: string): number | undefined {
 /** A directory that a task has written to. */
 export interface TaskFolder {
   readonly names: readonly string[];
-  /** The descriptor of a regular file in it; undefined when there is none by this name. */
+  /** Opens a regular file of the directory; undefined if there is none of this name. */
   open(name: string): number | undefined;
   close(): void;
 }
 
-/** Opens a directory; undefined when there is none. Tasks must not be able to change the path before the last name. */
+/** Opens a directory; undefined if there is none. The caller makes sure that tasks cannot change the directories of the path. */
 export function openTaskFolder(path: string): TaskFolder | undefined {
   const descriptor = open(path, common | constants.O_DIRECTORY);
   if (descriptor === undefined) return undefined;
-  // Node.js has no openat(2). Systems without this file system have no sandbox either.
+  // Node.js has no openat(2). Systems without /proc have no sandbox either.
   const base = platform() === 'linux' ? `/proc/self/fd/${descriptor}` : path;
   return {
     names: readdirSync(base),

@@ -2,8 +2,8 @@ import { lstatSync, mkdirSync, copyFileSync, chmodSync, readlinkSync, realpathSy
 import { basename, dirname, join, relative, sep } from 'node:path';
 
 /**
- * What tasks in a sandbox see of the machine: programs, libraries and the few files of /etc that these need, read-only. The root
- * of the sandbox is empty but for this, the zone, and /proc and /dev of its own.
+ * The part of the machine that tasks in a sandbox see: programs, libraries and the few files of /etc that these need, read-only. Apart from
+ * this, the root of the sandbox has only the zone, and a /proc and a /dev of its own.
  */
 
 /** A file or directory of the machine, and its read-only path for tasks. */

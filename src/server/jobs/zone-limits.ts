@@ -6,19 +6,19 @@ import { measureDisk, measureMemory } from './zone-usage.ts';
 import type { Ending } from './outcome.ts';
 
 /**
- * Limits of memory and disk for a zone as a whole. Memory: a control group, where one can be made; otherwise what its processes use is
- * summed up again and again, and each alone may not have more. Disk: no file may be larger than all may be together, and what
- * there is is summed up again and again.
+ * Limits memory and disk of a zone as a whole. Memory: by a control group if one can be created; otherwise the memory of its processes is
+ * summed up periodically, and each process is limited to the whole amount. Disk: no file may exceed the whole limit, and disk usage is
+ * summed up periodically.
  */
 
 const mebibyte = 1024 ** 2;
 const gibibyte = 1024 ** 3;
 
-/** Milliseconds between looks; looking takes a tenth of the time at most. */
+/** Minimum milliseconds between measurements; measuring takes a tenth of the time at most. */
 const memoryInterval = 50;
 const diskInterval = 200;
 
-/** What a zone may use. */
+/** The limits of a zone. */
 export interface LimitOptions {
   /** MiB. */
   readonly memory?: number | undefined;
@@ -29,31 +29,31 @@ export interface LimitOptions {
   readonly directory: string;
 }
 
-/** What a command left. */
+/** What a command left behind. */
 export interface CommandLeft extends Pick<Ending, 'status'> {
-  /** What the zone had on disk at its end, bytes. */
+  /** Disk usage of the zone when the command ended, bytes. */
   readonly size: number;
-  /** File of its standard error. */
+  /** File of the command's stderr. */
   readonly stderr: string;
 }
 
-/** The limits of a zone that runs. */
+/** The enforced limits of a running zone. */
 export interface ZoneLimits {
   /** Control group that the zone joins; empty for none. */
   readonly group: string;
-  /** Largest data segment of a process and largest file, KiB; empty for none. */
+  /** Maximum data segment of a process and maximum file size, KiB; empty for no limit. */
   readonly data: string;
   readonly blocks: string;
-  /** Looks at what the processes below one use, and says so once when it is too much. */
+  /** Measures the descendants of a process periodically, and calls `onReached` once when they exceed a limit. */
   watch(pid: number, onReached: (message: string) => void): void;
-  /** The limit that ended a command, or that it has gone beyond; undefined when there is none. */
+  /** The limit that ended a command or that the command exceeded; undefined if there is none. */
   judge(left: CommandLeft): string | undefined;
-  /** The limit that ended the zone; undefined when there is none. */
+  /** The limit that ended the zone; undefined if there is none. */
   explainEnd(): string | undefined;
   stop(): void;
 }
 
-/** Calls `look` again and again until it returns true. */
+/** Calls `look` periodically until it returns true. @returns a function that stops */
 function repeat(interval: number, look: () => Promise<boolean> | boolean): () => void {
   let stopped = false;
   let timer: NodeJS.Timeout;
@@ -70,15 +70,13 @@ function repeat(interval: number, look: () => Promise<boolean> | boolean): () =>
   };
 }
 
-/** The status of a command that a signal for a file beyond the limit ended. */
+/** The status of a command that was ended by SIGXFSZ, because a file exceeded the limit. */
 const tooLargeFile = 128 + constants.signals.SIGXFSZ;
 
-/** Bytes at the end of standard error in which a command says why it ended. */
+/** Number of bytes at the end of stderr that are searched for the reason of the end. */
 const lastWords = 16 * 1024;
 
-/**
- * True when a command says that it got no memory: a process that has its share gets an error for more, and nobody else is told.
- */
+/** True if stderr says that memory ran out: a process at its limit gets an error for further memory, and nobody else is notified. */
 function saysMemory(stderr: string): boolean {
   const descriptor = openTaskFile(stderr);
   if (descriptor === undefined) return false;
@@ -126,11 +124,11 @@ export function createZoneLimits({ memory, disk, groups, name, directory }: Limi
     judge: ({ status, size, stderr }) => {
       if (reached !== undefined) return reached;
       const failed = status !== 0;
-      // Also when the command went on without the process that was killed: what it wrote may lack a part.
+      // Applies even if the command continued without the killed process: its output may be incomplete.
       if (wasKilled()) return memoryMessage;
       if (failed && memory !== undefined && !group && saysMemory(stderr)) return memoryMessage;
       if (disk === undefined) return undefined;
-      // A command that could not write on has left just as much as it may.
+      // A command that could no longer write has used exactly the limit.
       const isFull = size > disk * gibibyte || (failed && size >= disk * gibibyte);
       return isFull || status === tooLargeFile ? diskMessage : undefined;
     },

@@ -4,10 +4,10 @@ import { join, relative, sep } from 'node:path';
 import type { VisibleSystem } from './visible-system.ts';
 
 /**
- * The files of a zone: `in/SLOT` inputs, which the service alone writes; `root`, `root/work/SLOT`, `root/home` and `root/assets`,
- * which tasks see as /tmp, /tmp/work/SLOT, /tmp/home and /assets and may change as they like; `io/out/SLOT` and `io/err/SLOT`, which
- * the runner opens for them; `io/taken/SLOT`, which marks a task that the service took back; and
- * `io/emitted/SLOT`, where the runner puts what the tools of a task left.
+ * The directories of a zone: `in/SLOT` has inputs, which the service alone writes. `root`, `root/work/SLOT`, `root/home` and `root/assets`
+ * appear to tasks as /tmp, /tmp/work/SLOT, /tmp/home and /assets; tasks may change them freely. `io/out/SLOT` and `io/err/SLOT` are opened
+ * for tasks by the runner. `io/taken/SLOT` marks a task that the service has withdrawn. To `io/emitted/SLOT` the runner moves the outputs
+ * of a task's tools.
  */
 export const zoneFolders = [
   'in',
@@ -24,15 +24,15 @@ export const zoneFolders = [
   'io/emitted',
 ];
 
-/** Where the runner finds `io`, until it has made it its working directory. */
+/** Path of `io` for the runner, until `io` is its working directory. */
 export const entryPoint = '/tmp/.zone';
 
-/** The same directory as seen by the service. */
+/** The same directory as a path of the service. */
 export function entryDirectory(directory: string): string {
   return join(directory, 'root', '.zone');
 }
 
-/** Where those who make a sandbox find files of the service. */
+/** Paths under which the process that creates a sandbox finds files of the service. */
 export interface ZonePlace {
   /** Path of a file of the service. */
   seen(path: string): string;
@@ -40,30 +40,30 @@ export interface ZonePlace {
   zone(path: string): string;
 }
 
-/** Everything where the service has it. */
+/** A place where all paths are those of the service. */
 export function createPlace(directory: string): ZonePlace {
   return { seen: (path) => path, zone: (path) => join(directory, path) };
 }
 
-/** Who the tasks of a zone are on this machine, where the service can choose that. */
+/** User and group of a zone's tasks on this machine, if the service can choose them. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Users and groups that nothing else has: between those of containers and those of foreign machines in systemd's table. */
+/** User ids that nothing else uses: between the ranges of containers and of foreign machines in systemd's table. */
 const firstUser = 1_900_000_000;
 const userCount = 100_000_000;
 
-/** The group of all zones: it can read their inputs. */
+/** The group of all zones, which can read their inputs. */
 export const zoneGroup = 1_899_999_999;
 
-/** An identity for a zone whose name begins with hexadecimal digits. */
+/** The identity of a zone. The name must begin with eight hexadecimal digits. */
 export function createIdentity(name: string): Identity {
   return { uid: firstUser + (Number.parseInt(name.slice(0, 8), 16) % userCount), gid: zoneGroup };
 }
 
-/** True when this process can give files to the users of zones: it is root, and not of a user namespace without them. */
+/** True if this process can give files to the users of zones: it is root, and its user namespace has these users. */
 export function canIdentify(): boolean {
   if (userInfo().uid !== 0) return false;
   const lines = readFileSync('/proc/self/uid_map', 'latin1').trim().split('\n');
@@ -73,15 +73,14 @@ export function canIdentify(): boolean {
   });
 }
 
-/** Where root puts what the user of a zone has to find: a directory that no data and no program is in. */
+/** Directory in which root prepares what the user of a zone needs: no data and no programs are in it. */
 const stage = '/sys';
 
-/** An empty directory on the stage. */
 export const stagedRoot = `${stage}/root`;
 
 /**
- * Puts directories where another user can reach them, in a mount namespace of its own, and becomes that user. Arguments: user, group,
- * pairs of source and directory on the stage, `--`, and what is started then.
+ * Mounts directories where another user can reach them, in its own mount namespace, and becomes that user. Arguments: user, group, pairs of
+ * source and directory on the stage, `--`, and the command to start.
  */
 const stageScript = `
 set -e
@@ -97,7 +96,7 @@ shift
 exec setpriv --reuid="$uid" --regid="$gid" --clear-groups -- "$@"
 `;
 
-/** A place that root prepares for another user, and the command that does it and starts what follows it. */
+/** A place that root prepares for another user, and the command that prepares it and starts the command after it. */
 export function createStagedPlace(
   directory: string,
   system: VisibleSystem,

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the processes of a zone use of the machine, as seen from outside. Processes come and go meanwhile: what is gone counts nothing. */
+/** Resource usage of the processes of a zone, measured from outside. Processes come and go meanwhile: those that are gone count as zero. */
 
-/** What is read, or something else where it cannot be read. */
+/** The result of `read`, or `otherwise` if it throws. */
 export function quietly<T>(read: () => T, otherwise: T): T {
   try {
     return read();
@@ -13,7 +13,7 @@ export function quietly<T>(read: () => T, otherwise: T): T {
   }
 }
 
-/** Ids of the processes below one. */
+/** Ids of the descendants of a process. */
 export function listDescendants(pid: number): number[] {
   const found: number[] = [];
   const visit = (parent: number): void => {
@@ -35,14 +35,14 @@ function readResident(pid: number): number {
   return Number(quietly(() => readFileSync(`/proc/${pid}/statm`, 'latin1'), '').split(' ')[1] ?? 0) * pageSize;
 }
 
-/** Memory of a process with its share of what it has in common with others, bytes. */
+/** Memory of a process in bytes, with its share of the memory that it shares with others. */
 function readProportional(pid: number): number {
   const text = quietly(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'), '');
   const [, kibibytes] = /^Pss:\s+(\d+) kB$/mu.exec(text) ?? [];
   return kibibytes === undefined ? readResident(pid) : Number(kibibytes) * 1024;
 }
 
-/** Bytes of files that processes have open and that have no name any more, on disk and in memory. */
+/** Bytes of unlinked files that processes still have open, on disk and in memory. */
 function measureUnnamed(pids: readonly number[]): { disk: number; memory: number } {
   const files = new Map<string, { size: number; isMemory: boolean }>();
   for (const pid of pids) {
@@ -60,16 +60,16 @@ function measureUnnamed(pids: readonly number[]): { disk: number; memory: number
   return { disk: sum(false), memory: sum(true) };
 }
 
-/** Memory that the processes below one use, bytes; exact when it is more than `limit`. */
+/** Memory of the descendants of a process, bytes; exact if it exceeds `limit`. */
 export function measureMemory(pid: number, limit: number): number {
   const pids = listDescendants(pid);
   const unnamed = measureUnnamed(pids).memory;
   const resident = pids.reduce((sum, each) => sum + readResident(each), unnamed);
-  // What processes share is counted for each here; looking closely costs ten times as much.
+  // Shared memory is counted once for each process here; the exact measurement costs ten times as much.
   return resident <= limit ? resident : pids.reduce((sum, each) => sum + readProportional(each), unnamed);
 }
 
-/** What du counts; it says what it can also where it cannot look everywhere. */
+/** Sums up the output of du, which also prints what it could measure when it cannot read everything. */
 async function sumBlocks(words: readonly [string, ...string[]]): Promise<{ size: number; isWhole: boolean }> {
   const [program, ...rest] = words;
   return new Promise((resolve) => {
@@ -80,12 +80,12 @@ async function sumBlocks(words: readonly [string, ...string[]]): Promise<{ size:
   });
 }
 
-/** Bytes on disk that a zone has written, those of files without a name too. */
+/** Bytes on disk that a zone has written, including unlinked files. */
 export async function measureDisk(pid: number, directory: string): Promise<number> {
-  // du goes from directory to directory by descriptors, so that no task leads it out.
+  // du descends by file descriptors, so that no task can redirect it outside.
   const du = ['du', '-s', '-x', '--block-size=1', '--', join(directory, 'root'), join(directory, 'io')] as const;
   let { size, isWhole } = await sumBlocks(du);
-  // A task may have made a directory unreadable to its owner, who is root in a user namespace.
+  // A task may have made a directory unreadable to its owner; as root of a user namespace, du can read it.
   if (!isWhole) ({ size, isWhole } = await sumBlocks(['unshare', '--user', '--map-root-user', '--', ...du]));
   return size + measureUnnamed(listDescendants(pid)).disk;
 }

@@ -1,6 +1,6 @@
 import { quoteShell } from '../../../base/quote.ts';
 
-/** Aggregates by key. Numbers are printed in the shortest form that reads back as the same. */
+/** Aggregates by key. Numbers are printed in the shortest form that parses to the same number. */
 const aggregateProgram = `
 function number(value,   digits, text) {
   if (value == int(value) && value < 1e15 && value > -1e15) return sprintf("%d", value)

@@ -2,13 +2,15 @@ import { closeSync, readSync } from 'node:fs';
 import type { Headers } from '../../../api/message.ts';
 import type { TaskFolder } from '../task-files.ts';
 
-/** What a tool left: bytes that become an output, or an object beside the outputs; or paths of objects. */
+/**
+ * An output of a tool: bytes that become an output of the task, an object that is stored in addition to the outputs, or paths of objects.
+ */
 export interface Emission {
   readonly kind: 'output' | 'tee' | 'objects' | 'none';
   readonly reducer: number | undefined;
   /** Path of the object; empty for a name that the service chooses. */
   readonly path: string;
-  /** Whether directories above it are to be made. */
+  /** True if missing directories above the object are created. */
   readonly parents: boolean;
   readonly copies: string | undefined;
   readonly headers: Headers;
@@ -16,13 +18,13 @@ export interface Emission {
   readonly body: string;
 }
 
-/** Most bytes of a head, and of a list of paths. */
+/** Maximum size of a `.head` file, and of a list of paths, in bytes. */
 const largestHead = 64 * 1024;
 const largestList = 16 * 1024 * 1024;
 
 const kinds = ['output', 'tee', 'objects', 'none'] as const;
 
-/** What a tool left is not as a tool leaves it. */
+/** The files are not in the format that the tools write. */
 export class BrokenEmission extends Error {
   override readonly name = 'BrokenEmission';
 }
@@ -67,13 +69,13 @@ function readEmission(folder: TaskFolder, number: number): Emission {
   };
 }
 
-/** What tools left, in the order in which they were called. @throws {BrokenEmission} */
+/** The outputs of the tools, in the order in which the tools were called. @throws {BrokenEmission} */
 export function readEmissions(folder: TaskFolder): Emission[] {
   const numbers = folder.names.flatMap((name) => (/^\d{1,9}\.head$/.test(name) ? [Number.parseInt(name, 10)] : []));
   return numbers.toSorted((left, right) => left - right).map((number) => readEmission(folder, number));
 }
 
-/** Paths of the objects that `mcat` named. @throws {BrokenEmission} */
+/** Paths of the objects passed to `mcat`. @throws {BrokenEmission} */
 export function readPaths(folder: TaskFolder, { body }: Emission): string[] {
   return readTexts(folder, body, largestList);
 }

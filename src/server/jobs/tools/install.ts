@@ -2,10 +2,10 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { taskTools } from './scripts.ts';
 
-/** Where tasks in a sandbox find the tools. */
+/** Path of the tools inside a sandbox. */
 export const toolsTarget = '/opt/cloud/bin';
 
-/** Writes the tools of tasks into a directory of the service, which every user may read. @returns its path. */
+/** Installs the tools of tasks in a directory of the service that every user may read. @returns the path of the directory */
 export function installTools(dataDir: string): string {
   const directory = join(dataDir, 'tools');
   rmSync(directory, { recursive: true, force: true });

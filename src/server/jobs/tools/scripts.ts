@@ -3,12 +3,12 @@ import { source } from './shell-text.ts';
 import { msplit } from './split-script.ts';
 
 /**
- * The tools on the PATH of tasks, for bash and awk. They leave what they are given in the directory `$CLOUD_OUTPUTS`, as pairs of files:
- * `N.body` and, once that is whole, `N.head`, whose texts ended by NUL are kind, reducer, path, `-p`, copies and headers
- * (`emitted.ts` reads them). Numbers are in the order in which the tools were called.
+ * The tools on the PATH of tasks, for bash and awk. They write their outputs to the directory `$CLOUD_OUTPUTS` as pairs of files: `N.body`
+ * and, once that is complete, `N.head`, which consists of NUL-terminated texts: kind, reducer, path, `-p`, copies and headers
+ * (`emissions.ts` reads them). N increases in the order in which the tools were called.
  */
 
-/** What the tools share; `sourced` by each. */
+/** Shell functions shared by the tools; each tool sources this file. */
 const library = `
 set -u
 shopt -s nullglob

@@ -1,7 +1,7 @@
 import { quoteShell } from '../../../base/quote.ts';
 import { source } from './shell-text.ts';
 
-/** Writes each line to the file of its reducer. The hash is the same wherever and however often it is computed. */
+/** Writes each line to the file of its reducer. The hash of a key is the same on every machine and in every run. */
 const splitProgram = `
 function hash(text,   at, value) {
   value = 7
