@@ -149,7 +149,7 @@ function checkCertificate(file: string, pem: string, now: number): string {
   return pem;
 }
 
-/** Reads the certificates of `--attestation`; a file may have several. @throws {UsageError} for one that is invalid, expired or not yet valid */
+/** Reads the certificates of `--attestation`; a file may have several. @throws {UsageError} if one is invalid or not valid now */
 export async function readAttestation({ world }: Pick<Context, 'world'>, files: readonly string[]): Promise<string[] | undefined> {
   const certificates = [];
   for (const file of files) {

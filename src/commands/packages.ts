@@ -21,7 +21,7 @@ export async function findPackage({ compute, account }: Pick<Context, 'compute' 
   }
 }
 
-/** Sizes with their units. */
+/** Columns of a list; sizes have their unit in the title. */
 const columns: readonly ColumnSpec[] = [
   'name',
   { key: 'memory', title: 'MEMORY-MIB' },

@@ -5,16 +5,16 @@ import { createAttempts } from '../cli/attempts.ts';
 import { readSkew } from '../client/response.ts';
 import { records } from '../output/kinds.ts';
 
-/** What one service answered. */
+/** The response of one service. */
 interface Pong {
   service: string;
   url: string;
   versions?: string[] | undefined;
   server: string | undefined;
   datacenter?: string | undefined;
-  /** Seconds by which this machine's clock is ahead. */
+  /** Seconds by which this machine's clock is ahead of the service. */
   skew: number | undefined;
-  /** Milliseconds from sending to the head of the reply. */
+  /** Milliseconds from sending the request to the response headers. */
   latency: number;
 }
 

@@ -9,7 +9,7 @@ interface Place {
   url: string;
 }
 
-/** Names and URLs as rows, by name. */
+/** Names and URLs as rows, sorted by name. */
 function toPlaces(urls: Readonly<Record<string, unknown>>): Place[] {
   return Object.entries(urls)
     .map(([name, url]) => ({ name, url: String(url) }))

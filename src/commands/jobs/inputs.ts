@@ -84,8 +84,8 @@ async function expandWord({ storage, account, note }: InputContext, word: string
 }
 
 /**
- * Returns the inputs that words name: paths, patterns, and `-` for the lines of stdin, which is also read without words unless it is a terminal.
- * Words are checked and patterns expanded immediately, before the job is created.
+ * Returns the inputs that words name: paths, patterns, and `-` for the lines of stdin, which is also read if there are no words and stdin is
+ * not a terminal. Words are checked and patterns expanded immediately, before the job is created.
  */
 export async function gatherInputs(context: InputContext, words: readonly string[], form: NameForm): Promise<Inputs> {
   const { world } = context;
@@ -155,7 +155,7 @@ async function* collectBatches(inputs: Inputs): AsyncGenerator<string[]> {
 }
 
 /**
- * Adds inputs to a job in batches, each after the response to the one before, so that the source is read no faster than the service accepts.
+ * Adds inputs to a job in batches, each after the response to the one before, which applies back-pressure to the source.
  * Calls `onFed` after each batch. Returns the number of inputs.
  * @param before number of inputs that the job has already; undefined when it is not known
  */

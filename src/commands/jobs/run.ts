@@ -110,7 +110,7 @@ function listInputs(inputs: Inputs, words: readonly string[]): string[] | undefi
   return words.includes('-') || Symbol.asyncIterator in inputs ? undefined : [...inputs].flat();
 }
 
-/** Returns the input that an output of a map phase is named after: its path is preceded by `/login/jobs/ID/stor`, followed by `.PHASE.UUID`. */
+/** Returns the input in the name of a map phase's output, which is `/login/jobs/ID/stor`, the path of the input, and `.PHASE.UUID`. */
 function inputOfOutput(output: string): string {
   return output.replace(/^\/[^/]+\/jobs\/[^/]+\/stor(?=\/)/, '').replace(/\.\d+\.[0-9a-f-]{36}$/, '');
 }

@@ -25,8 +25,8 @@ function isStderr(file: string): boolean {
 }
 
 /**
- * Returns a function to call with each line; it rotates the log at 64 MiB. The service cannot reopen its stderr, so the content is copied to
- * `service.log.1`, which replaces the earlier one, and the file is truncated.
+ * Returns a function to call with each line; it rotates the log at 64 MiB. The service cannot reopen its stderr: the content is copied over
+ * `service.log.1`, and the file is truncated.
  */
 export function watchLog(dataDir: string): (line: string) => void {
   const file = logFileOf(dataDir);

@@ -28,7 +28,7 @@ export function accountProfileOf(profile: string, login: string): string {
   return `${profile}-${login.replaceAll('@', '-')}`;
 }
 
-/** Writes the profile of an account of the service and keeps the preferences of an earlier one; if no profile is current, it becomes current. */
+/** Writes the profile of an account and keeps the preferences of an earlier one; it becomes the current profile if there is none. */
 export function writeProfile(
   { profiles }: Pick<Context, 'profiles'>,
   name: string,

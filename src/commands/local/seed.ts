@@ -28,7 +28,7 @@ async function seedSamples(invocation: Context, dataDir: string): Promise<Output
 
 type Reached = Pick<Running, 'computeUrl' | 'storUrl' | 'caFile' | 'accounts'> & RunningAccount;
 
-/** The environment in which this program acts as an account of services. @throws {NotFoundError} for one whose key is not theirs */
+/** The environment in which this program acts as an account of services. @throws {NotFoundError} if they have no key of the account */
 function actAs(context: Context, service: Reached): NodeJS.ProcessEnv {
   const login = context.settingGiven('account') ?? service.account;
   const found = [service, ...(service.accounts ?? [])].find(({ account }) => account === login);
@@ -39,14 +39,14 @@ function actAs(context: Context, service: Reached): NodeJS.ProcessEnv {
   return describeSettings(context.world, { account, keyId, keyFile, url, storUrl, ca, storEcdsa: 'true' });
 }
 
-/** Puts fixtures into services that run, or into their data at rest. */
+/** Adds fixtures to running services, or to the data of stopped ones. */
 async function seedFixtures(invocation: Context, dataDir: string, source: string): Promise<void> {
   const { world, note } = invocation;
   const lines = readFixtures(resolvePath(world, source));
   checkData(dataDir);
   const running = await findRunning(world, dataDir);
   if (running !== undefined) await putFixtures(world, lines, actAs(invocation, running));
-  // Services of cloud local run have told their program how they are reached.
+  // `cloud local run` sets the connection in the environment of its program.
   else if (await isServed(world, dataDir)) await putFixtures(world, lines, world.env);
   else {
     const { startLocal } = await import('../../server/local.ts');

@@ -15,12 +15,12 @@ import { readLimits } from './limits.ts';
 import { watchLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
 
-/** Where a data directory is, for every command of `local`. */
+/** Names the data directory, for every command of `local`. */
 export const dataOption = { data: text('Folder of its data', { placeholder: 'DIR', values: 'directory' }) };
 
 const isolations = ['bubblewrap', 'namespaces', 'none'] as const;
 
-/** Sets the isolation of services that are started without --isolation. */
+/** Variable with the isolation of services that are started without --isolation. */
 const isolationVariable = 'CLOUD_LOCAL_ISOLATION';
 
 export const serveOptions = {
@@ -52,14 +52,14 @@ export const serveOptions = {
 };
 export type ServeOptions = Values<typeof serveOptions>;
 
-/** The data directory that is meant. @throws {UsageError} for one that somebody else made or can write to */
+/** Returns the data directory. @throws {UsageError} if another user owns it or can write to it */
 export function dataDirOf({ world, paths }: Context, data: string | undefined): string {
   const dataDir = data === undefined ? join(paths.data, 'local') : resolvePath(world, data);
   assertOwnDataDirectory(dataDir);
   return dataDir;
 }
 
-/** Requests a second, written as `10/s` or `10`. */
+/** Reads a rate limit, requests per second, from `10/s` or `10`. */
 function readRate(throttle: string | undefined): number | undefined {
   if (throttle === undefined) return undefined;
   const rate = Number(/^(\d{1,9})(?:\/s)?$/.exec(throttle)?.[1] ?? 0);
@@ -67,7 +67,7 @@ function readRate(throttle: string | undefined): number | undefined {
   throw new UsageError(`--throttle ${throttle}: must be a number of requests a second`, { hint: 'for example --throttle 10/s' });
 }
 
-/** Data directories of other local services by the names they are to have. */
+/** Reads the data directories of other local services, by the names that they get as datacenters. */
 function readPeers(world: Context['world'], peers: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     peers.map((peer) => {
@@ -78,7 +78,7 @@ function readPeers(world: Context['world'], peers: readonly string[]): ReadonlyM
   );
 }
 
-/** Longest time limit: what a timer can wait. */
+/** Maximum time limit of a task, milliseconds: the longest delay of a timer. */
 const longestTask = 24 * 24 * 3_600_000;
 
 function checkTimeLimit(limit: number | undefined): number | undefined {
@@ -94,7 +94,7 @@ export function readIsolation({ env }: Context['world'], given: ServeOptions['is
   throw new UsageError(`${isolationVariable} is "${named}": must be one of ${isolations.join(', ')}`);
 }
 
-/** A certificate in PEM. */
+/** Reads a certificate in PEM. */
 async function readCertificate(world: Context['world'], file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const pem = (await readInput(world, file)).toString();
@@ -105,10 +105,10 @@ async function readCertificate(world: Context['world'], file: string | undefined
   }
 }
 
-/** Options that say how services behave: those of a recording behave as the cloud did. */
+/** Options that change how services behave. They contradict --replay, by which services behave as the recorded cloud did. */
 const behaving = ['fault', 'throttle', 'latency', 'staleness', 'limit', 'limits', 'peer', 'addAccount', 'datacenter'] as const;
 
-/** Opens the recording that is to answer. @throws {UsageError} for what is none, and for options that it leaves nothing to do */
+/** Opens the recording of --replay. @throws {UsageError} for a file that is not a recording, and for options that contradict it */
 export async function readReplay({ world }: Context, options: ServeOptions): Promise<Replay | undefined> {
   if (options.replay === undefined) return undefined;
   const other = behaving.find((name) => ![undefined, false].includes(options[name] as undefined) && String(options[name]) !== '');

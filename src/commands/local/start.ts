@@ -15,13 +15,13 @@ import { logFileOf } from './log-file.ts';
 import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
 import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
 
-/** Longest time that a service may take to start, milliseconds. */
+/** Timeout for the start of a service, milliseconds. */
 const patience = 20_000;
 
-/** With less space than this, bytes, nothing can be stored. */
+/** Free disk space below which nothing can be stored, bytes. */
 const leastSpace = 64 * 1024;
 
-/** The words that make `serve` do what `start` was asked for. */
+/** The command line of `serve` with the options of `start`. */
 function serveWords(dataDir: string, options: ServeOptions, account: string | undefined): string[] {
   const words = ['local', 'serve', '--data', dataDir];
   const jobTimeLimit = options.jobTimeLimit === undefined ? undefined : `${options.jobTimeLimit}ms`;
@@ -33,19 +33,19 @@ function serveWords(dataDir: string, options: ServeOptions, account: string | un
   return words;
 }
 
-/** What the service said last, to explain why it is not running. */
+/** Returns the last error message in the log, or else its last line. */
 function readLogEnd(file: string): string {
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   return lines.findLast((line) => line.startsWith('cloud local serve'))?.replace(/^.*?: /, '') ?? lines.at(-1) ?? '';
 }
 
-/** Why the service is not running. On a full disk it cannot even say it. */
+/** Explains why the service ended. On a full disk it cannot write that into its log. */
 function explainEnd(dataDir: string, logFile: string): string {
   const { bavail, bsize } = statfsSync(dataDir);
   return bavail * bsize < leastSpace ? `no space left on the disk of ${dataDir}` : readLogEnd(logFile);
 }
 
-/** Starts a process of its own that serves a data directory. @throws {LocalError} with what it said last when it ends */
+/** Starts a background process that serves a data directory. @throws {LocalError} with its last message if it ends */
 export async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
   const { world } = context;
   makeFolders(dataDir, 0o700);
@@ -77,7 +77,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   return running;
 }
 
-/** What `start` prints of a service, with the profiles by which it is reached, which are written; none without a name for them. */
+/** Returns the output of `start`; writes the profiles of the service's accounts unless `profile` is undefined. */
 export function describeStarted(context: Context, running: Running, profile: string | undefined): Output {
   const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, ...told } = running;
   if (profile === undefined) return record({ ...told, accounts: running.accounts ?? [] }, { id: 'computeUrl' });
@@ -87,7 +87,7 @@ export function describeStarted(context: Context, running: Running, profile: str
   return record({ ...told, profile, ...(accounts.length > 0 && { accounts }) }, { id: 'computeUrl' });
 }
 
-/** Where the data of a service is; one that answers from a recording has its own, so that nothing of another is used or changed. */
+/** The data directory of a service. Each replay of a recording gets a new one, so that no other data is used or changed. */
 function startedDataOf(context: Context, { data, replay }: ServeOptions): string {
   if (data !== undefined || replay === undefined) return dataDirOf(context, data);
   const dataDir = join(context.paths.data, 'replays', randomUUID());
@@ -104,7 +104,7 @@ export const start = command({
     const { options, world, note, warn, global } = invocation;
     const dataDir = startedDataOf(invocation, options);
     const profile = invocation.settingGiven('profile') ?? (options.replay === undefined ? 'local' : 'replay');
-    // Refused here rather than by the process that is started, which could only write it into its log.
+    // Checked here, because the background process could report errors only in its log.
     readLimits(options.limit);
     readIsolation(world, options.isolation);
     (await readReplay(invocation, options))?.close();

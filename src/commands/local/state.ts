@@ -8,20 +8,20 @@ import { control } from './control.ts';
 import { findHolder } from './holder.ts';
 import { findRunning } from './running.ts';
 
-/** Refuses a folder that was named by mistake: only what is a service's data is read, changed or removed. */
+/** @throws {UsageError} unless a folder has the data of a service: no other folder may be read, changed or removed */
 export function checkData(dataDir: string): void {
   if (existsSync(join(dataDir, 'cloud.db'))) return;
   throw new UsageError(`${dataDir} is not the data of a local service: left alone`, { hint: 'cloud local start' });
 }
 
-/** Whether a service uses a data directory, and must be asked for what happens to it. @throws {WaitError} when it does not answer */
+/** True if a service uses a data directory, so that only the service may change it. @throws {WaitError} if it does not respond */
 export async function isServed(world: Context['world'], dataDir: string): Promise<boolean> {
   return (await findRunning(world, dataDir)) !== undefined || findHolder(dataDir) !== undefined;
 }
 
 /**
- * Does an operation on all that a data directory holds: its service does it while it runs, this process when it is at rest.
- * @throws {UsageError} for what is no data of a service
+ * Runs an operation on all data in a directory: through its service if that runs, else in this process.
+ * @throws {UsageError} if the directory has no data of a service
  */
 export async function changeState<N extends ControlName>(
   world: Context['world'],
@@ -39,12 +39,12 @@ export async function changeState<N extends ControlName>(
   }
 }
 
-/** What a service needs beside its state to be the same for clients: the authority that they trust, and the keys that they sign with. */
+/** Folders that a copy needs to be the same to clients: the certificate authority that they trust, and the keys that they sign with. */
 const identityFolders = ['tls', 'keys'] as const;
 
 /**
- * Puts what a service holds, or a snapshot of it, into an empty directory, from which another can be started. Contents are linked, so that the
- * origin may be removed.
+ * Copies the data of a service, or a snapshot of it, into an empty directory from which another service can be started. Contents of objects
+ * are hard links, so that the original may be removed.
  */
 export async function copyData(world: Context['world'], dataDir: string, snapshot: string | undefined, target: string): Promise<void> {
   checkData(dataDir);
@@ -60,7 +60,7 @@ export async function copyData(world: Context['world'], dataDir: string, snapsho
   }
   for (const folder of identityFolders) {
     const source = join(dataDir, folder);
-    // Keys that came with a snapshot are those of its accounts.
+    // Not overwritten: keys that were copied with a snapshot belong to its accounts.
     if (existsSync(source)) cpSync(source, join(target, folder), { recursive: true, force: false });
   }
 }

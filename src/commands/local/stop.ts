@@ -4,10 +4,10 @@ import { findHolder, hasEnded } from './holder.ts';
 import { findRunning, readRunFile, waitUntil } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
 
-/** Milliseconds that a service has to end by itself: it cuts requests after 5 s. */
+/** Milliseconds that a service has to end after SIGTERM: it aborts requests after 5 s. */
 const stopTime = 8000;
 
-/** Milliseconds in which a killed process is gone. */
+/** Milliseconds that a process has to end after SIGKILL. */
 const killTime = 1500;
 
 export const stop = command({
@@ -30,12 +30,12 @@ export const stop = command({
   ],
 });
 
-/** The process of the service on a data directory, also when it does not answer or has not started to. */
+/** Finds the process of the service on a data directory, even if it does not respond, or not yet. */
 async function findProcess(world: Context['world'], dataDir: string): Promise<number | undefined> {
   return findHolder(dataDir, readRunFile(dataDir)?.pid) ?? (await findRunning(world, dataDir))?.pid;
 }
 
-/** Ends a service and waits until its process is gone. False when it had to be killed. @throws {WaitError} when it is there even then. */
+/** Ends a service and waits for its process; returns false if it had to be killed. @throws {WaitError} if it runs even then */
 async function stopProcess(world: Context['world'], pid: number): Promise<boolean> {
   const isGone = (): boolean => hasEnded(world, pid);
   for (const [signal, time] of [
@@ -49,7 +49,6 @@ async function stopProcess(world: Context['world'], pid: number): Promise<boolea
   throw new WaitError(`process ${pid} still runs`, { hint: 'run cloud local stop again, or look at the process' });
 }
 
-/** Sends a signal to a process that may end at any time. */
 function sendSignal(world: Context['world'], pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     world.kill(pid, signal);

@@ -10,38 +10,38 @@ import { quoteShell } from '../../base/quote.ts';
 import { makeTemporaryKey } from '../rsa-key.ts';
 import { readRunFile } from './running.ts';
 
-/** One step of the tour: what it shows, the line as a user would type it, and how its output is checked. */
+/** One step of the tour: its title, the command line as a user would type it, and a check of its output. */
 interface Step {
   says: string;
   line: string;
   check?: (output: string) => boolean;
-  /** Left out where the service refuses jobs. */
+  /** Skipped if the service refuses jobs. */
   isJob?: true;
 }
 
-/** Files of different kinds that the tour stores and reads back. */
+/** Files of several kinds that the tour stores and reads back. */
 interface Samples {
-  /** Digest of the large file, SHA-256 in hexadecimal. */
+  /** SHA-256 of the large file, hexadecimal. */
   digest: string;
 }
 
 const large = 'disk image.bin';
 const odd = 'Grüße aus Köln – 寿司.txt';
 
-/** Writes those files into a folder. */
+/** Writes the sample files into a folder. */
 export function makeSamples(folder: string): Samples {
-  // Random bytes in mebibytes: what is compressible or repetitive would hide a fault.
+  // 24 MiB of random bytes: compressible or repetitive content would hide errors.
   const content = randomBytes(24 * 1024 * 1024);
   writeFileSync(join(folder, large), content);
   writeFileSync(join(folder, 'notes.txt'), 'Stored by cloud local try.\n');
   writeFileSync(join(folder, 'empty'), '');
   writeFileSync(join(folder, odd), 'A name with spaces and letters beyond ASCII.\n');
-  // A key that lasts as long as the tour; ssh-keygen may not be installed.
+  // A temporary key, made here because ssh-keygen may not be installed.
   writeFileSync(join(folder, 'laptop.pub'), `${makeTemporaryKey().openssh} laptop\n`);
   return { digest: createHash('sha256').update(content).digest('hex') };
 }
 
-/** The steps, of which the first starts the services and the last stops them. */
+/** The steps: the first starts the services, the last stops them. */
 export function listSteps({ digest }: Samples): Step[] {
   const quoted = quoteShell(large);
   return [
@@ -85,7 +85,7 @@ export function listSteps({ digest }: Samples): Step[] {
   ];
 }
 
-/** A home of its own for the tour: no file and no profile of the user is touched. */
+/** Creates a home directory for the tour, so that it changes no file or profile of the user. */
 function makeHome({ world }: Context): { folder: string; env: NodeJS.ProcessEnv } {
   const folder = mkdtempSync(join(tmpdir(), 'cloud-try-'));
   mkdirSync(join(folder, 'bin'));
@@ -98,7 +98,7 @@ function makeHome({ world }: Context): { folder: string; env: NodeJS.ProcessEnv 
   return { folder, env: { ...Object.fromEntries(kept), HOME: folder, PATH: `${join(folder, 'bin')}:${world.env['PATH'] ?? ''}` } };
 }
 
-/** Runs a line in a shell, shows what it prints as it comes, and collects what went to stdout. */
+/** Runs a command line in a shell, prints its output as it comes, and returns its stdout. */
 function runLine(
   line: string,
   folder: string,
@@ -126,7 +126,7 @@ export const tour = command({
     'Starts both services with data in a temporary folder, does what people do all day, checks the results, and takes everything away again. Your profiles and files are not touched.',
   run: async (invocation) => {
     const { world } = invocation;
-    // Asked for before anything is there that has to be taken away.
+    // Read before anything is created: from then on a signal ends the tour with its cleanup.
     const { interrupted } = world;
     const paint = await createPaint(colourEnabled('auto', world.env, world.stdout.isTerminal));
     const { folder, env } = makeHome(invocation);
@@ -142,7 +142,7 @@ export const tour = command({
         world.stdout.stream.write(`\n${paint.dim(`# ${says}`)}\n${paint.bold(`$ ${line}`)}\n`);
         const { code, output } = await runLine(line, folder, env, invocation);
         started ||= line.includes('local start');
-        // Ctrl-C reaches the command too: how it ended then says nothing.
+        // Ctrl-C reaches the command too, so that its exit code means nothing.
         if (interrupted.aborted) throw new InterruptedError('interrupted');
         if (code !== 0) throw new LocalError(`"${line}" ended with exit code ${code ?? 'none'}`);
         if (check && !check(output)) throw new LocalError(`"${line}" did not print what it should`);

@@ -14,7 +14,7 @@ import { commitUpload, createUpload, listParts, partsDirectory, type UploadPlace
 import { createTally } from '../stor/engine.ts';
 import { chooseHeaders, declaredOfUploads, storeOptions } from '../stor/headers.ts';
 
-/** States asked for at once when uploads are listed. */
+/** Number of uploads whose state is requested concurrently. */
 const parallel = 16;
 
 export const create = command({
@@ -51,7 +51,7 @@ export const list = command({
       try {
         return { ...(await getUpload(storage, place)), partsDirectory: printRemotePath(partsDirectory(place)) };
       } catch (error) {
-        // It was finished while the list was read.
+        // The upload was finished while the list was read.
         if (error instanceof ApiError && error.status === 404) return undefined;
         throw error;
       }
@@ -60,7 +60,7 @@ export const list = command({
       try {
         for await (const row of runOrdered(listUploads(storage, account), describe, { limit: parallel })) if (row) yield row;
       } catch (error) {
-        // An account that has never made one has no directory of uploads at some services.
+        // Some services have no directory of uploads until an account has created one.
         if (!(error instanceof ApiError) || error.status !== 404) throw error;
       }
     }
@@ -88,7 +88,7 @@ export const get = command({
   ],
 });
 
-/** The etags of all parts in order. @throws {UsageError} for what no service commits: nothing is sent then */
+/** Returns the etags of all parts in order. @throws {UsageError} for parts that no service commits; then nothing is sent */
 function readEtags(sizes: ReadonlyMap<number, { etag: string; size: number }>, given: readonly string[]): string[] {
   const count = given.length > 0 ? given.length : sizes.size;
   const etags = [];
@@ -116,7 +116,7 @@ export const commit = command({
     const place = await findUpload(storage, account, args.id);
     const { state, targetObject } = await getUpload(storage, place);
     let etags: string[] = [...args.etag];
-    // The parts of an upload that is done are gone: the service compares the etags with those that it was committed with.
+    // Once an upload is finished, its parts are gone; the service compares these etags with those of the earlier commit.
     if (state === 'created' || (state === undefined && etags.length === 0)) {
       const parts = await listParts(storage, place);
       const sizes = new Map([...parts].map(([number, { etag = '', size = 0 }]) => [number, { etag, size }]));

@@ -18,7 +18,7 @@ import { chooseHeaders, keepProperties, storeOptions } from '../stor/headers.ts'
 import { explainParent } from '../stor/paths.ts';
 import { runTransfers } from '../stor/show.ts';
 
-/** Largest part that is read from a pipe: it has to be held, in case it must be sent again. */
+/** Maximum size of a part from a pipe, bytes: it is held in memory, because it may have to be sent again. */
 const largestPiped = 512 * 1024 * 1024;
 
 async function readPiped(stream: ByteStream): Promise<Buffer> {

@@ -11,16 +11,16 @@ import { pointAt } from '../../policy/syntax-error.ts';
 import { wantsText } from '../rbac/show.ts';
 import { readRuleFile, type RuleSet } from './rules.ts';
 
-/** A finding as a record. */
+/** A finding as it is shown. */
 interface Row {
   severity: Finding['severity'];
   policy?: string;
-  /** Counted from 1, within the policy. */
+  /** Number of the rule within the policy, from 1. */
   rule: number;
   message: string;
   suggestion?: string;
   text: string;
-  /** Characters before the place, and at it. */
+  /** Position and length of the finding in `text`, characters. */
   offset: number;
   length: number;
 }
@@ -48,7 +48,7 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** Fails at the end when rules would be refused, and says how many there were otherwise. */
+/** Prints the number of findings. @throws {PartialError} if there are errors */
 function conclude({ note, args }: Pick<Context, 'note'> & { args: { file: string } }, rows: readonly Row[], rules: number): void {
   const errors = rows.filter(({ severity }) => severity === 'error').length;
   const warnings = count(rows.length - errors, 'warning');

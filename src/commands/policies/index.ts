@@ -22,7 +22,7 @@ const fromHelp = 'Name, description and rules from a JSON or YAML file; - for st
 const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE for the content of a file';
 const columns = ['name', 'rules', 'description', 'id'];
 
-/** What a policy is made of or changed to. */
+/** Fields of a policy to create or change. */
 interface PolicyFields {
   name?: string;
   rules?: string[];
@@ -33,7 +33,7 @@ async function readPolicyFile({ world }: Context, file: string | undefined): Pro
   return file === undefined ? {} : await readRecord(world, file, operations.updatePolicy.fields, { ignore: ['id'] });
 }
 
-/** Whether reads show a policy as a write answered it. */
+/** True if reads show a policy as the response to a write did. */
 function isShown({ compute, account }: Context, written: Policy): Promise<boolean> {
   return isShownAs(
     written,
@@ -42,7 +42,7 @@ function isShown({ compute, account }: Context, written: Policy): Promise<boolea
   );
 }
 
-/** Adds to the refusal of rules the command that shows the place in the rule that the service names. */
+/** Adds to an error about rules the command that shows the error in the rule. */
 async function explainRules<T>(rules: readonly string[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -142,9 +142,9 @@ function readPolicy({ compute, account }: Context, id: string): Promise<Policy |
   );
 }
 
-/** A policy as it is now, by what the user calls it. */
+/** Returns the current version of a policy, by its id or name. */
 async function openPolicy(context: Context, word: string): Promise<Policy> {
-  // Who may change policies need not have the right to read them: an id is not looked up before.
+  // A user who may change policies may not be allowed to read them, so that an id is not looked up first.
   const current = isUuid(word) ? await readPolicy(context, word) : undefined;
   if (current) return current;
   const found = await findPolicy(context, word);

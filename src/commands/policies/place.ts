@@ -9,20 +9,20 @@ import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { findOperation, readMoment, readSource, readSubject } from './question.ts';
 
-/** Whose resources a question is about, and where their tags are. */
+/** The account that a question is about, and its access-control data. */
 export interface Place {
   account: string;
   access: Access;
 }
 
-/** The account, or a document in its place, which needs no profile. */
+/** Reads the account, or the document of `--from` instead, which needs no profile. */
 export async function findPlace(context: Context, file: string | undefined): Promise<Place> {
   if (file === undefined) return { account: context.account, access: await readAccess(context) };
   const document = await readDocument(context, file);
   return { account: context.settings().account?.value ?? document.account ?? 'my', access: takeAccess(document) };
 }
 
-/** The tags of what is at a path, or of the nearest directory above what is not there yet. */
+/** Role tags of an entry, or of its nearest existing directory if the entry does not exist. */
 async function findEntryTags(context: Context, path: RemotePath): Promise<string[]> {
   const found = await inspect(context.storage, path);
   if (found) return readTagHeader(found.headers['role-tag']);
@@ -31,16 +31,16 @@ async function findEntryTags(context: Context, path: RemotePath): Promise<string
   return above === undefined || above.path === '' ? [] : await findEntryTags(context, above);
 }
 
-/** A resource of the object storage; its tags are asked for unless the question is about a document. */
+/** A resource of the object storage; its tags are requested unless the question is about a document. */
 async function findObject(context: Context, { account, access }: Place, word: string, isOffline: boolean): Promise<DecisionResource> {
   const path = readRemotePath(word, account);
   const resource = { path: path.path, kind: 'member' as const };
-  // A document knows nothing of what belongs to other accounts.
+  // A document contains nothing about resources of other accounts.
   const known = path.account === account ? ((await access.findTags(resource)) ?? []) : [];
   return { path: printRemotePath(path), kind: 'member', tags: isOffline ? known : await findEntryTags(context, path) };
 }
 
-/** What an action is done to, with its role tags. @throws {NotFoundError} for what does not exist */
+/** The resource of an action, with its role tags. @throws {NotFoundError} if it does not exist */
 export async function findResource(
   context: Context,
   place: Place,
@@ -56,7 +56,7 @@ export async function findResource(
   return { path: `/${requestPath(resource, place.account)}`, kind: resource.kind, tags };
 }
 
-/** What conditions look at: the moment and the address of the options, and the method of the action. */
+/** The context of conditions: time and address from the options, and the method of the action. */
 export function readConditions(
   { world }: Pick<Context, 'world'>,
   action: string | undefined,

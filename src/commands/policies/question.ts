@@ -13,13 +13,13 @@ export const atOption = ['When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC
 export const sourceOption = ['Address that the request comes from', { placeholder: 'IP' }] as const;
 export const fromOption = ['Ask this document instead of the account', { placeholder: 'FILE', values: 'file' }] as const;
 
-/** The operation that an action is; undefined for actions on instances. */
+/** The operation of an action; undefined for actions on instances. */
 export function findOperation(action: string): Operation | undefined {
   const all: Operation[] = [...Object.values(compute), ...Object.values(storage)];
   return all.find((operation) => operation.action === action);
 }
 
-/** Reads an action: the name of an operation, whatever its case. @throws {UsageError} for an unknown one, with the nearest */
+/** Reads an action: the name of an operation in any case. @throws {UsageError} for an unknown one, with the closest name */
 export function readAction(word: string): string {
   const action = word.toLowerCase();
   const known = knownActions();
@@ -30,11 +30,11 @@ export function readAction(word: string): string {
   });
 }
 
-/** What an action is done to, by its route: `keys` for `listkeys`, `keys/:key` for `getkey`; undefined when any path will do. */
+/** The resources of an operation, by its route: `keys` for `listkeys`, `keys/:key` for `getkey`; undefined if it accepts any path. */
 function findSubject({ segments }: Operation): { kind: Resource['kind']; pattern: string } | undefined {
   if (segments.some(({ kind }) => kind === 'rest')) return undefined;
   const parts = segments.slice(1);
-  // Limits, settings and the password are of the account or of the user.
+  // Limits, settings and the password belong to the account or the user.
   const isOwn = parts.at(-1)?.kind === 'literal' && !(collections as readonly string[]).includes(parts.at(-1)?.text ?? '');
   const kept = isOwn ? parts.slice(0, -1) : parts;
   const pattern = kept.map(({ kind, text }) => (kind === 'input' ? text.toUpperCase() : text)).join('/');
@@ -42,7 +42,7 @@ function findSubject({ segments }: Operation): { kind: Resource['kind']; pattern
   return { kind: kept.length % 2 === 1 ? 'collection' : 'member', pattern };
 }
 
-/** What a question about a compute action is about. @throws {UsageError} when the action is not done to such a resource */
+/** Reads the resource of a question about a compute action. @throws {UsageError} if the action does not apply to it */
 export function readSubject(action: string, word: string, account: string): Resource {
   const operation = findOperation(action);
   const own = operation?.segments.at(-1)?.text ?? '';
@@ -55,13 +55,13 @@ export function readSubject(action: string, word: string, account: string): Reso
   return resource;
 }
 
-/** Whether an operation of the compute service is done to a resource. */
+/** True if an operation of the compute service applies to a resource. */
 export function isDoneTo(operation: Operation, { kind, path }: Resource): boolean {
   const subject = findSubject(operation);
   return subject === undefined || (subject.kind === kind && isLike(subject.pattern, path));
 }
 
-/** Whether the literal parts of a pattern are those of a path. */
+/** True if a path matches a pattern, in which words in upper case match any part. */
 function isLike(pattern: string, path: string): boolean {
   const parts = path.split('/');
   const wanted = pattern.split('/');
@@ -70,7 +70,7 @@ function isLike(pattern: string, path: string): boolean {
 
 const minute = 60_000;
 
-/** Reads `--at`: a date, a time of today, a day of this week with or without a time, in UTC. @throws {UsageError} for anything else */
+/** Reads `--at`: a date, a time today, or a day of this week with or without a time, in UTC. @throws {UsageError} for anything else */
 export function readMoment(text: string, now: number): number {
   const date = readDate(text);
   if (date !== undefined) return date;
@@ -87,7 +87,7 @@ export function readMoment(text: string, now: number): number {
   return midnight + ((day ?? weekday) - weekday) * 24 * 60 * minute + seconds * 1000;
 }
 
-/** Reads `--source`. @throws {UsageError} for what is no address */
+/** Reads `--source`. @throws {UsageError} unless it is an IP address */
 export function readSource(text: string): string {
   if (isIP(text) === 0)
     throw new UsageError(`--source: "${text}" is no IP address`, { hint: 'write an address such as 10.1.2.3 or 2001:db8::1' });

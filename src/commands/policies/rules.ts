@@ -8,21 +8,21 @@ import { parseRule } from '../../policy/parser.ts';
 import { printRule } from '../../policy/print.ts';
 import { PolicySyntaxError } from '../../policy/syntax-error.ts';
 
-/** Rules that belong together, and where they came from. */
+/** Rules of one policy or file. */
 export interface RuleSet {
   /** Name of the policy; undefined for bare rules. */
   policy: string | undefined;
   rules: string[];
 }
 
-/** Reads the values of `--rule` and the like: `@FILE` and `-` stand for text from elsewhere. */
+/** Reads the values of `--rule` and similar options: `@FILE` reads a file, `-` stdin. */
 export async function readRules({ world }: Context, given: readonly string[]): Promise<string[]> {
   const rules = [];
   for (const each of given) rules.push((await readLong(world, each)).trim());
   return rules;
 }
 
-/** A rule without what does not matter: spaces, and the case of its words. A rule that cannot be read is left as it is. */
+/** Normalises spaces and the case of keywords; returns a rule that cannot be parsed unchanged. */
 function normalise(rule: string): string {
   try {
     return printRule(parseRule(rule));
@@ -32,7 +32,7 @@ function normalise(rule: string): string {
   }
 }
 
-/** Rules without some. @throws {UsageError} for one that is not there */
+/** Removes rules from a list. @throws {UsageError} for a rule that is not in the list */
 export function removeRules(rules: readonly string[], removed: readonly string[], policy: string): string[] {
   const unwanted = removed.map((rule) => {
     const found = rules.find((each) => each === rule) ?? rules.find((each) => normalise(each) === normalise(rule));
@@ -43,7 +43,7 @@ export function removeRules(rules: readonly string[], removed: readonly string[]
   return rules.filter((rule) => !unwanted.includes(rule));
 }
 
-/** Warns about rules that the service takes and that grant nothing, or not what they seem to. */
+/** Warns about rules that the service accepts although they grant nothing, or not what they seem to. */
 export function warnAbout({ warn }: Pick<Context, 'warn'>, rules: readonly string[]): void {
   for (const { severity, message, place } of checkRules(rules, knownActions())) {
     if (severity === 'warning') warn(`warning: rule ${place.rule + 1}: ${message}`);
@@ -62,13 +62,13 @@ function readPolicy(value: unknown, at: string): RuleSet {
   return { policy, rules: list.map(String) };
 }
 
-/** One rule a line; empty lines and those that begin with # do not count. */
+/** Reads one rule a line; empty lines and lines that begin with # are skipped. */
 function readLines(text: string): RuleSet {
   const lines = text.split('\n').map((line) => line.trim());
   return { policy: undefined, rules: lines.filter((line) => line !== '' && !line.startsWith('#')) };
 }
 
-/** YAML that is a record or a list; undefined for anything else, which is rules one a line. */
+/** Parses YAML; undefined unless it is a record or a list, because other text is one rule a line. */
 async function parseStructure(text: string): Promise<unknown> {
   const { parseDocument } = await import('yaml');
   const document = parseDocument(text, { logLevel: 'error' });
@@ -83,8 +83,8 @@ async function parseStructure(text: string): Promise<unknown> {
 }
 
 /**
- * Reads the rules of a file: one a line, or YAML or JSON with a policy, a list of policies or of rules, or an export of `cloud rbac`.
- * @throws {UsageError} for a structure without rules
+ * Reads the rules in a file: one a line, or YAML or JSON: a policy, a list of policies or of rules, or the output of `cloud rbac export`.
+ * @throws {UsageError} for YAML or JSON without rules
  */
 export async function readRuleFile({ world }: Context, file: string): Promise<RuleSet[]> {
   const text = (await readInput(world, file)).toString();

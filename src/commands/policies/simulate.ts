@@ -10,7 +10,7 @@ import { wantsText } from '../rbac/show.ts';
 import { findPlace, findResource, readConditions } from './place.ts';
 import { atOption, fromOption, readAction, sourceOption } from './question.ts';
 
-/** The decision as a record: the answer, what led to it, and the sentences. */
+/** The decision as a record: the answer, its reasons, and the explanation in sentences. */
 function toRecord(decision: Decision): object {
   const { caller, action, path } = decision.question;
   const answer = { allowed: decision.allowed, user: caller.login, action, resource: path };

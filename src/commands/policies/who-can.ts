@@ -8,12 +8,12 @@ import { findPermission, listCallers, printCaller, type Question } from '../../r
 import { findPlace, findResource, readConditions, type Place } from './place.ts';
 import { atOption, findOperation, fromOption, readAction, sourceOption } from './question.ts';
 
-/** Somebody who may. */
+/** A caller who is allowed. */
 interface Holder {
   /** `alice`, `account:LOGIN`, or `*` for everybody. */
   user: string;
   kind: DecisionCaller['kind'] | 'everybody';
-  /** Roles to name by `--role`, one of which is enough; empty when none has to be named. */
+  /** Roles of which one has to be named by `--role`; empty if none has to. */
   ask: string[];
   role?: string;
   policy?: string;
@@ -25,12 +25,12 @@ function describeGrant({ kind: _kind, ...path }: Grant): Omit<Holder, 'user' | '
   return path;
 }
 
-/** Whether what is asked is open to everybody: reading below `public`. */
+/** True if everybody is allowed: reading below `public`. */
 function isOpen(operation: Operation | undefined, path: string): boolean {
   return operation?.service === 'storage' && operation.method === 'GET' && path.split('/')[2] === 'public';
 }
 
-/** Everybody who may, and the names that conditions look at in vain. */
+/** Returns the callers who are allowed, and the names that conditions of other rules use but the question does not define. */
 export function listHolders({ access, account }: Place, question: Question): { holders: Holder[]; missing: string[] } {
   const missing = new Set<string>();
   const holders = listCallers(access, account).flatMap((caller): Holder[] => {

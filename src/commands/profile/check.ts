@@ -37,7 +37,7 @@ const checkFile: Check = (value, option) => {
 
 const checkNumber: Check = (value, option) => void readCount({ value, source: option });
 
-/** @throws {UsageError} for a word that names no command */
+/** @throws {UsageError} for a word that is not a command */
 async function checkColumns(text: string): Promise<void> {
   const option = '--default-columns';
   for (const command of readColumns({ value: text, source: option }).keys()) {
@@ -72,7 +72,7 @@ const checks: Partial<Record<SettingName, LateCheck>> = {
   },
 };
 
-/** Values of a profile as they are stored: files by their absolute paths. @throws {UsageError} for a value that cannot serve */
+/** Checks the values of a profile, and makes paths of files absolute. @throws {UsageError} for an invalid value */
 export async function checkValues(world: World, values: Profile['values']): Promise<Profile['values']> {
   const stored = { ...values };
   for (const name of ['keyFile', 'ca'] as const) {

@@ -11,10 +11,10 @@ import { ownOptions, readGiven, showProfile } from './values.ts';
 
 const needed = ['url', 'account', 'keyId'] as const;
 
-/** Shows the keys that serve, and takes the number of one or any fingerprint. */
+/** Shows the usable keys, and prompts for the number of one or for any fingerprint. */
 async function askKey({ world, localKeys }: Context): Promise<string> {
   const serving = (await localKeys()).filter(({ usableFor }) => usableFor.includes('compute'));
-  // The first one is suggested: one that serves both services and needs no passphrase.
+  // The first key is the default: preferably one that both services accept and that needs no passphrase.
   const usable = serving.toSorted((a, b) => b.usableFor.length - a.usableFor.length || Number(a.encrypted) - Number(b.encrypted));
   const lines = usable.map(
     ({ md5, type, bits, source, usableFor, encrypted }, at) =>
@@ -27,7 +27,7 @@ async function askKey({ world, localKeys }: Context): Promise<string> {
   return usable[Number(answer) - 1]?.md5 ?? answer;
 }
 
-/** An address as it was meant: without a scheme it is one over TLS. */
+/** Adds https:// to an address without a scheme. */
 function completeUrl(answer: string): string {
   return answer === '' || answer.includes('://') ? answer : `https://${answer}`;
 }
@@ -38,7 +38,7 @@ async function ask(context: Context, name: (typeof needed)[number]): Promise<str
   return completeUrl(await askText(context.world, 'Address of the compute service'));
 }
 
-/** Asks again as long as an answer cannot serve. */
+/** Prompts until the answer is valid. */
 async function askUntilValid(context: Context, name: (typeof needed)[number]): Promise<string> {
   for (;;) {
     const answer = await ask(context, name);
@@ -53,7 +53,7 @@ async function askUntilValid(context: Context, name: (typeof needed)[number]): P
   }
 }
 
-/** Asks for what a profile needs and was not given. @throws {UsageError} naming it where nobody can answer */
+/** Prompts for missing values that a profile needs. @throws {UsageError} that names them if there is no terminal */
 async function complete(context: Context, values: Profile['values']): Promise<Profile['values']> {
   const missing = needed.filter((name) => values[name] === undefined && !(name === 'keyId' && values.keyFile !== undefined));
   if (missing.length === 0) return values;
@@ -71,7 +71,7 @@ async function complete(context: Context, values: Profile['values']): Promise<Pr
   return result;
 }
 
-/** What to do about a profile that does not work; the profile is not kept. */
+/** Adds hints to the error of a profile that does not work; the profile is not saved. */
 function explainTrial(error: unknown, { name, values }: Profile): unknown {
   const anyway = `to make the profile as it is, without trying it: cloud profile create ${name} --no-test`;
   if (error instanceof ApiError && error.status === 401) {
@@ -87,7 +87,7 @@ function explainTrial(error: unknown, { name, values }: Profile): unknown {
   return error;
 }
 
-/** Asks both services something harmless. @throws what is wrong, with what to do about it */
+/** Sends a harmless request to each service. @throws the error, with hints */
 async function tryProfile(context: Context, profile: Profile): Promise<void> {
   const trial = context.withProfile(profile);
   try {
@@ -103,7 +103,7 @@ function hostsOf({ url, storUrl }: Profile['values']): string[] {
   return [url, storUrl].flatMap((each) => (each !== undefined && URL.canParse(each) ? [new URL(each).host] : []));
 }
 
-/** Says when the key signs for other hosts already: who receives a signature can use it wherever the same key and login are registered. */
+/** Warns if the key also signs for other hosts: a service can reuse signatures at any service that has the same key and login. */
 async function warnOfSharedKey({ profiles, warn, listKeyNames }: Context, { name, values }: Profile): Promise<void> {
   const own = new Set(hostsOf(values));
   const keyNames = new Set(await listKeyNames(values));

@@ -9,14 +9,14 @@ import { isSystemError, NotFoundError } from '../../base/errors.ts';
 import { records } from '../../output/kinds.ts';
 import type { World } from '../../base/world.ts';
 
-/** Name of the profile that is made of environment variables. */
+/** Name of the profile that is made from environment variables. */
 const environmentName = 'env';
 
 interface Found extends Profile {
   readonly from: string;
 }
 
-/** The settings that the variables of older tools make. */
+/** The settings in the environment variables of older tools. */
 function readEnvironment({ env }: Pick<World, 'env'>): Profile['values'] {
   const legacy = Object.fromEntries(Object.entries(env).filter(([name]) => /^(?:TRITON|SDC|MANTA)_/.test(name)));
   const sources = Object.entries(resolveSettings({ options: {}, env: legacy, profile: undefined }));
@@ -25,13 +25,13 @@ function readEnvironment({ env }: Pick<World, 'env'>): Profile['values'] {
   );
 }
 
-/** The storage that belongs to a profile: that of the environment, when it is of the same account and key. */
+/** The address of the object storage from the environment, if that is for the same account and key. */
 function findStorage(values: Profile['values'], environment: Profile['values']): Profile['values'] {
   const isSame = values.account === environment.account && values.keyId === environment.keyId;
   return isSame && environment.storUrl !== undefined ? { storUrl: environment.storUrl } : {};
 }
 
-/** A profile of the older tool: `{url, account, keyId, user, insecure}`. */
+/** Reads a profile of the older tool: `{url, account, keyId, user, insecure}`. */
 function readOlder(file: string): Profile['values'] {
   const content = readJsonFile(file, 'any') ?? {};
   const read = (name: string): string | undefined =>
@@ -54,7 +54,7 @@ function listFiles(folder: string): string[] {
   }
 }
 
-/** Profiles of older tools: those below `~/.triton`, and what the environment says. */
+/** Profiles of older tools: those in `~/.triton`, and one from the environment. */
 function findProfiles({ world }: Pick<Context, 'world'>): Found[] {
   const folder = join(world.home, '.triton', 'profiles.d');
   const environment = readEnvironment(world);
@@ -67,7 +67,7 @@ function findProfiles({ world }: Pick<Context, 'world'>): Found[] {
   return [...kept, ...(isUseful ? [{ name: environmentName, from: 'environment', values: environment }] : [])];
 }
 
-/** The profile that the older tool has as its current one. */
+/** Name of the older tool's current profile. */
 function findCurrent({ world }: Pick<Context, 'world'>): string | undefined {
   const name = readJsonFile(join(world.home, '.triton', 'config.json'), 'any')?.['profile'];
   return typeof name === 'string' ? name : undefined;

@@ -65,10 +65,10 @@ function chosenName({ profiles, world, settings: values }: Context, name: string
   return chosen;
 }
 
-/** All settings, as texts. */
+/** Shape of the edited file: all settings as texts. */
 const fields = Object.fromEntries(profileSettings.map((name) => [name, optional(fieldText(settings[name].help))]));
 
-/** Opens the settings in the user's editor; undefined when they were left as they were. */
+/** Opens the settings in the user's editor; undefined if the text was not changed. */
 async function editProfile(context: Context, name: string): Promise<Output | undefined> {
   const { note, profiles, world } = context;
   const edited = await editYaml(context, {
@@ -84,7 +84,7 @@ async function editProfile(context: Context, name: string): Promise<Output | und
   return edited && record(showProfile(edited), { id: 'name' });
 }
 
-/** The columns of the commands that are named, beside those of others; `images list=` has the usual ones again. */
+/** Merges the columns of the named commands into those of others; `images list=` restores the default columns. */
 function joinColumns({ defaultColumns: old = '' }: Profile['values'], { defaultColumns: added }: Profile['values']): Profile['values'] {
   if (added === undefined) return {};
   const read = (value: string) => readColumns({ value, source: '--default-columns' });
@@ -170,7 +170,7 @@ export const env = command({
       if (variable === undefined) return [];
       const sourced = values[name];
       if (sourced !== undefined && sourced.source !== 'default') return [`export ${variable}=${quoteShell(sourced.value)}`];
-      // What the profile does not say must not come from another one, nor from what was exported before.
+      // A setting that the profile lacks must not come from another profile, nor from earlier exports.
       if (kind === 'flag' || usual !== undefined) return [`export ${variable}=${quoteShell(usual ?? 'false')}`];
       return [`unset ${variable}`];
     });

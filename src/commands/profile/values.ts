@@ -4,7 +4,7 @@ import { flag, text, type Options } from '../../cli/parameters.ts';
 import type { Profile } from '../../config/profiles.ts';
 import { profileSettings, settings } from '../../config/settings.ts';
 
-/** Settings of a profile that are no global options: options of `create` and `edit` only. */
+/** Settings of a profile that are not global options: options of `create` and `edit` only. */
 export const ownOptions: Options = Object.fromEntries(
   profileSettings
     .filter((name) => !(name in globalOptions()))
@@ -18,7 +18,7 @@ export function readGiven(context: Pick<Context, 'global'>, options: Readonly<Re
   return Object.fromEntries(given.map((name) => [name, String(all[name])]));
 }
 
-/** A profile as commands show it. */
+/** A profile as a record. */
 export function showProfile({ name, values }: Profile): object {
   return { name, ...values };
 }

@@ -2,14 +2,14 @@ import { escapeControl } from '../../output/escape.ts';
 import { printMember } from '../../lookup/role.ts';
 import type { Access } from '../../rbac/access.ts';
 
-/** What is drawn: `account` is another account that is a member, `resource` what role tags are on. */
+/** A node of the graph: `account` is another account that is a member, `resource` has role tags. */
 export interface GraphNode {
   id: string;
   kind: 'user' | 'account' | 'role' | 'policy' | 'resource';
   name: string;
 }
 
-/** `default` and `member` lead from who has a role to the role, `policy` from it to its policies, `tag` to what has its tag. */
+/** An edge: `default` and `member` from a member to a role, `policy` from a role to a policy, `tag` from a role to a tagged resource. */
 export interface GraphEdge {
   from: string;
   to: string;
@@ -21,7 +21,7 @@ export interface Graph {
   edges: GraphEdge[];
 }
 
-/** Who has which roles, which policies these have, and what their tags are on. @param tags names of roles by path */
+/** Builds the graph of members, roles, policies and tagged resources. @param tags names of roles by path */
 export function buildGraph({ users, roles, policies }: Access, tags: Readonly<Record<string, readonly string[]>>): Graph {
   const nodes = new Map<string, GraphNode>();
   const find = (kind: GraphNode['kind'], name: string): string => {
@@ -66,7 +66,7 @@ function quoteDot(text: string): string {
   return `"${escapeControl(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** The graph in the language of Graphviz. */
+/** Prints the graph in the DOT language of Graphviz. */
 export function printDot({ nodes, edges }: Graph): string {
   const lines = [
     ...nodes.map(({ id, kind, name }) => `  ${id} [shape=${dotShapes[kind]}, label=${quoteDot(name)}];`),
@@ -89,12 +89,12 @@ const mermaidArrows: Readonly<Record<GraphEdge['kind'], string>> = {
   tag: '-. tag .->',
 };
 
-/** Mermaid reads labels as HTML and as Markdown: what means something there is written by its code point. */
+/** Mermaid parses labels as HTML and Markdown, so special characters are written as code points. */
 function quoteMermaid(text: string): string {
   return `"${escapeControl(text).replaceAll(/["#&<>`\\*_[\]]/g, (character) => `#${character.charCodeAt(0)};`)}"`;
 }
 
-/** The graph as a flow chart of Mermaid. */
+/** Prints the graph as a flowchart of Mermaid. */
 export function printMermaid({ nodes, edges }: Graph): string {
   const lines = [
     ...nodes.map(({ id, kind, name }) => `  ${id}${mermaidShapes[kind][0]}${quoteMermaid(name)}${mermaidShapes[kind][1]}`),

@@ -8,21 +8,21 @@ import { ApiError, CloudError, LocalError, UsageError, withHint } from '../../ba
 import { readUserFile, writePrivate } from '../../base/private-files.ts';
 import { printText } from '../../rbac/yaml.ts';
 
-/** What is edited, and how it is saved. */
+/** The value to edit, and how to save it. */
 export interface EditSpec<R> {
-  /** Names the file: `role-dev`. */
+  /** Part of the name of the file: `role-dev`. */
   name: string;
-  /** What stands above the text, as comments. */
+  /** Comment above the text. */
   help: string;
   value: object;
-  /** Reads the file and sends it. A {@link UsageError} or a refusal of the service opens the editor again. */
+  /** Reads the file and sends its content. After a {@link UsageError} or an error that another text may avoid, the editor opens again. */
   save: (file: string) => Promise<R>;
 }
 
-/** Largest text that is read back, bytes. */
+/** Maximum size of the edited text, bytes. */
 const largestText = 16 * 1024 * 1024;
 
-/** Begins the lines that say why a text was refused; they go away when it is opened again. */
+/** Prefix of the lines with the error message, which are removed when the editor opens again. */
 const mark = '# ! ';
 
 function comment(prefix: string, text: string): string {
@@ -39,7 +39,7 @@ function removeMarked(text: string): string {
     .join('\n');
 }
 
-/** The user's editor. @throws {UsageError} when nobody said which, and there is no terminal for the usual one */
+/** The user's editor. @throws {UsageError} if none is set, and there is no terminal for vi */
 function chooseEditor({ world }: Context): string {
   const chosen = world.env['VISUAL'] || world.env['EDITOR'];
   if (chosen) return chosen;
@@ -50,7 +50,7 @@ function chooseEditor({ world }: Context): string {
 /** Runs the user's editor on a file and waits for it to end. */
 function openEditor({ world }: Context, editor: string, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    // The variable may hold options, as in `code --wait`: a shell takes it apart.
+    // The variable may contain options, as in `code --wait`, so that a shell has to split it.
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: { ...world.env } });
     child.once('error', reject);
     child.once('close', (code) => {
@@ -60,18 +60,18 @@ function openEditor({ world }: Context, editor: string, file: string): Promise<v
   });
 }
 
-/** Whether another text may help. */
+/** True if another text may avoid the error. */
 function isMendable(error: unknown): error is CloudError {
   if (error instanceof ApiError) return error.status < 500 && ![401, 403, 404, 420, 429].includes(error.status);
   return error instanceof UsageError;
 }
 
 /**
- * Lets the user edit a value as YAML until it is accepted; undefined when the text was left as it was. A refused text is opened again
- * with the refusal as comments above it; when it is then left as it is, or the editor fails, it is kept in a file that the error names.
+ * Lets the user edit a value as YAML until it is accepted; undefined if the text was not changed. A rejected text is opened again with the
+ * error message as comments above it. If it is then not changed, or the editor fails, the text is kept in a file that the error names.
  */
 export async function editYaml<R>(context: Context, { name, help, value, save }: EditSpec<R>): Promise<R | undefined> {
-  // Of its own: a text that was kept, or is being edited elsewhere, stays.
+  // The name is unique, so that texts that were kept or are being edited elsewhere are not overwritten.
   const own = `${name.replaceAll(/[^\w.@-]/g, '_')}.${context.world.pid}.yaml`;
   const file = context.state.locate(`edits/${own}`) ?? join(mkdtempSync(join(tmpdir(), 'cloud-')), own);
   const editor = chooseEditor(context);
@@ -93,7 +93,7 @@ export async function editYaml<R>(context: Context, { name, help, value, save }:
       return result;
     } catch (error) {
       if (!isMendable(error)) throw error instanceof CloudError ? keep(error, file) : error;
-      // An editor that nobody sits at gets one more try.
+      // Without a terminal the editor runs only once more.
       if (!canAsk(context.world) && refusal !== undefined) throw keep(error, file);
       refusal = error;
       before = comment(mark, strip(error, file)) + removeMarked(text);
@@ -107,7 +107,7 @@ function strip({ message, hint }: CloudError, file: string): string {
   return hint === undefined ? text : `${text}\nhint: ${hint}`;
 }
 
-/** The refusal, saying where the text is. */
+/** Returns the error with the name of the file that has the text. */
 function keep(error: CloudError, file: string): CloudError {
   const message = `${error.message.replace(`${file}: `, '')}; your text is kept in ${file}`;
   if (error instanceof LocalError) return new LocalError(message, { cause: error, hint: error.hint });

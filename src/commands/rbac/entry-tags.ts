@@ -7,7 +7,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import type { RemotePath } from '../../transfer/path.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 
-/** Requests under way at once. */
+/** Number of concurrent requests. */
 const parallel = 16;
 
 async function* listEntries({ storage, account }: Context, roots: readonly string[]): AsyncGenerator<RemotePath> {
@@ -20,8 +20,9 @@ async function* listEntries({ storage, account }: Context, roots: readonly strin
 }
 
 /**
- * Role tags of all directories and objects in the trees of a document, by path; an empty list for those without. One request for each entry.
- * @throws {NotFoundError} for a tree that is not there: a plan without it would leave something open that the document closes
+ * Reads the role tags of all directories and objects in the trees of a document, by path; an empty list for those without. Sends one
+ * request for each entry.
+ * @throws {NotFoundError} for a missing tree: a plan without it would leave something open that the document closes
  */
 export async function readEntryTags(
   context: Context,

@@ -16,8 +16,8 @@ import { changeRoleTags } from '../../transfer/tree/role-tags.ts';
 export type Passwords = ReadonlyMap<string, string>;
 
 /**
- * Gets the passwords of new users from the environment, or asks for them, before anything is done.
- * @throws {UsageError} that names the user whose password nobody gives
+ * Reads the passwords of new users from the environment, or prompts for them, before the first step.
+ * @throws {UsageError} that names a user without a password
  */
 export async function collectPasswords(context: Context, changes: readonly Change[]): Promise<Passwords> {
   const passwords = new Map<string, string>();
@@ -48,8 +48,8 @@ function toFields({ members, default_members: defaults, policies, name }: Partia
 }
 
 /**
- * Fields of a role with both lists of members, for the API has one of all: what a document says nothing of stays as it is by now, which what
- * was read for the plan may not show yet (compute document, section 1, rule 6).
+ * Returns the fields of a role with both lists of members, because the API has one list for both. A list that the document does not define
+ * is read now: the data that was read for the plan may be stale (compute document, section 1, rule 6).
  */
 async function fillMembers(
   context: Context,
@@ -61,7 +61,7 @@ async function fillMembers(
   if ((members === undefined) === (defaults === undefined)) return fields;
   const now = (await readCurrentRole(context, id, isOld))?.members ?? [];
   const pick = (isDefault: boolean): string[] => now.filter((member) => member.default === isDefault).map(printMember);
-  // Who is only said to be a member does not have the role by default any more.
+  // A user who is listed only in `members` no longer has the role by default.
   return { ...fields, members: members ?? pick(false), default_members: defaults ?? pick(true).filter((word) => !members?.includes(word)) };
 }
 
@@ -69,18 +69,18 @@ function keyPath(user: string, fingerprint: string): string {
   return `users/${user}/keys/${fingerprint}`;
 }
 
-/** Does the steps of a plan, one after the other. */
+/** Executes the steps of a plan, one after the other. */
 export interface Executor {
   execute(step: Step): Promise<void>;
 }
 
-/** Makes an executor that knows what earlier steps made. */
+/** Creates an executor that uses the ids from earlier steps. */
 export function createExecutor(context: Context, state: State, passwords: Passwords): Executor {
   const { compute, storage, account, world } = context;
   const users = new Map<string, User['id']>();
-  /** Role tags of the keys that come back under another name, by path. */
+  /** Role tags of keys that are deleted and created again under another name, by path. */
   const tagsOfKeys = new Map<string, string[]>();
-  /** Names of policies as they are by now, by id. */
+  /** Current names of policies, by id. */
   const policies = new Map(state.policies.map(({ id, name }) => [id, name]));
 
   async function execute(step: Step): Promise<void> {
