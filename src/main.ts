@@ -273,6 +273,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     heedsSignals: () => interrupted !== undefined,
     beforeHangup,
     runKillable,
+    optimizeLater: async () => (await import('./base/optimize-later.ts')).optimizeLater(process.version),
   });
   if (process.exitCode === exitCodes.interrupted) endBySignal(signalled);
   // Only unwritten output may delay the exit; an orderly shutdown of connections would take as long as printing a table.

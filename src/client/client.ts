@@ -116,7 +116,7 @@ async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoi
 
 function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace, onRetry }: ClientOptions) {
   let hasResponded = false;
-  const base = endpoint.url.pathname.replace(/\/+$/, '');
+  const base = endpoint.url.origin + endpoint.url.pathname.replace(/\/+$/, '');
 
   async function exchange(outgoing: Outgoing, attempt: number, stop: AbortSignal | undefined): Promise<Reply> {
     const started = now();
@@ -145,7 +145,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     for (let attempt = 1; ; attempt += 1) {
       const { target, ...own } = make();
       // Not as a relative reference: a target that begins with two slashes would name another host.
-      const url = new URL(endpoint.url.origin + base + withRoles(endpoint, target));
+      const url = new URL(base + withRoles(endpoint, target));
       const signed = await standardHeaders(endpoint, kind.result);
       const outgoing: Outgoing = { ...own, url, headers: { ...signed, ...own.headers } };
       let retryAfter: string | undefined;

@@ -5,6 +5,7 @@ import { UsageError } from '../base/errors.ts';
 
 /** Percent-encodes one path segment or query part; also `! ' ( ) *`, as the signatures of pre-signed URLs require. */
 export function encodePart(text: string): string {
+  if (/^[\w.~-]*$/.test(text)) return text;
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -49,7 +50,7 @@ function buildPath(operation: Operation, input: Readonly<Record<string, unknown>
 
 /** @throws {TypeError} for an input that the operation does not declare, which would be ignored silently */
 function assertDeclared({ name, segments, fields, body, storesHeaders }: Operation, input: Readonly<Record<string, unknown>>): void {
-  for (const key of Object.keys(input)) {
+  for (const key in input) {
     if (fields[key] !== undefined || segments.some(({ kind, text }) => kind !== 'literal' && text === key)) continue;
     if ((key === 'headers' && storesHeaders) || (key === 'body' && (body === 'bytes' || body === 'lines'))) continue;
     if (key === 'length' && body === 'bytes') continue;
@@ -63,9 +64,9 @@ export function buildRequest(operation: Operation, input: Readonly<Record<string
   const query: Record<string, unknown> = { ...operation.when.query };
   const headers: Headers = { ...(operation.storesHeaders ? (input['headers'] as Headers | undefined) : undefined) };
   let fields: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(operation.fields)) {
-    const value = input[name];
-    if (value === undefined) continue;
+  for (const name in operation.fields) {
+    const [value, field] = [input[name], operation.fields[name]];
+    if (value === undefined || field === undefined) continue;
     const place = placeOf(operation, field);
     if (place === 'query') query[name] = value;
     else if (place === 'header') headers[field.header ?? name] = value as string;

@@ -78,7 +78,7 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
   function add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     // A connection delivers several chunks in one turn of the event loop.
-    if (waiting === 0) setImmediate(wakeReader);
+    if (waiting === 0 && wake !== undefined) setImmediate(wakeReader);
     const isFirst = waiting === 0;
     waiting += bytes.length;
     if (isShared && isLong) gather(bytes, pieceSize);

@@ -1,7 +1,6 @@
 import type { Headers } from '../api/message.ts';
-import { isFieldValue, isToken, token } from './syntax.ts';
+import { isFieldValue, readName, token } from './syntax.ts';
 import { createFailure } from './network-error.ts';
-import { readHeaderList } from './response-headers.ts';
 
 /**
  * Parses HTTP/1.1 responses (RFC 9112) strictly: anything ambiguous is an error, because a truncated body could look complete. Node.js has
@@ -61,17 +60,18 @@ function trimBlanks(text: string): string {
   return text.slice(start, end);
 }
 
-/** Alternating names and values. */
-function readFields(lines: readonly string[]): string[] {
-  const fields: string[] = [];
+/** Headers of a response: names in lower case, several of one name joined. */
+function readHeaders(lines: readonly string[]): Headers {
+  const headers: Headers = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(0, colon));
-    const value = line.slice(colon + 1);
-    if (!isToken(name) || !isFieldValue(value)) refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
-    fields.push(name, trimBlanks(value));
+    const name = readName(line.slice(0, Math.max(0, colon)));
+    const text = line.slice(colon + 1);
+    if (name === undefined || !isFieldValue(text)) refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
+    const value = trimBlanks(text);
+    headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
   }
-  return fields;
+  return headers;
 }
 
 function readLength(value: string | undefined): number | undefined {
@@ -89,7 +89,7 @@ function readHead(text: string, method: string): Framed | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const [, minor, digits] = statusLine.exec(first) ?? refuse('the status line is malformed');
   const status = Number(digits);
-  const headers = readHeaderList(readFields(lines));
+  const headers = readHeaders(lines);
   if (status === 101) refuse('another protocol is offered', 'HPE_UNEXPECTED_UPGRADE');
   if (status < 200) return minor === '1' ? undefined : refuse('HTTP/1.0 has nothing in advance');
   const tokens = (headers['connection'] ?? '').toLowerCase().split(/[\t ]*,[\t ]*/);
@@ -202,7 +202,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
     if (taken.text === '') return over(taken.rest);
     trailers += taken.text.length;
     if (trailers > largestHead) refuse('there are too many trailers', 'HPE_HEADER_OVERFLOW');
-    readFields([taken.text]);
+    readHeaders([taken.text]);
     return taken.rest;
   }
 

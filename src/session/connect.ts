@@ -171,20 +171,21 @@ export function createConnections(options: ConnectOptions): Connections {
     const values = settings();
     const url = readUrl(values, service);
     const signing = signings.find(service);
+    const findSender = lazily(() => loadSender(url, bulk));
     let prepared = bulk !== undefined || curl;
     /** Connects while the signature is made: loading the modules that sign takes as long as the handshakes. */
     const authorize: Authorize = async (result) => {
       await pace()?.();
       if (!prepared) {
         prepared = true;
-        const sender = await loadSender(url, bulk);
+        const sender = await findSender();
         sender.prepare?.(url, result === 'bytes');
         // The first bytes are sent in the next turn of the event loop: the service responds while the signature is made.
         await new Promise((resolve) => setImmediate(resolve));
       }
       return await signing.authorize();
     };
-    const sendGuarded = guard(url, values, async (outgoing) => (await loadSender(url, bulk)).send(outgoing));
+    const sendGuarded = guard(url, values, async (outgoing) => (await findSender()).send(outgoing));
     const send = async (outgoing: Outgoing) => {
       if (curl)
         throw new CurlPrinted(

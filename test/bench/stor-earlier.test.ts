@@ -16,10 +16,12 @@ import { scale } from '../support/scale.ts';
 const user = useLocal();
 const mebibyte = 1024 * 1024;
 const count = scale(100, 1000);
+/** Files of a tree of which nothing has to be brought. */
+const known = count * 10;
 const rounds = scale(1, 7);
 const concurrency = 16;
-/** Lines of which something is promised; the others are shown. */
-const promised = 3;
+/** Of lines of which something is promised, how many times the rate of the earlier release they have at least; the others are shown. */
+const least = [1.8, 1.4, 1.7];
 
 /** Whose client works with whose services. */
 interface Side {
@@ -36,7 +38,7 @@ function makeLines({ name, start }: Side, round: number): Record<Kind, string> {
   return {
     put: `${start} stor put -r many ${tree} -P ${concurrency} -q`,
     get: `${start} stor get -r ${tree} ${tree} -P ${concurrency} -q`,
-    sync: `${start} stor sync many stor:${name}-0 -q`,
+    sync: `${start} stor sync known stor:${name}-known -q`,
     find: `${start} stor find ${name}-0 --type object`,
     rm: `${start} stor rm -r -y ${tree} -q`,
   };
@@ -48,8 +50,11 @@ async function measure(sides: readonly Side[], kinds: readonly Kind[]): Promise<
     for (const [at, kind] of kinds.entries()) {
       for (const [index, side] of sides.entries()) {
         const line = makeLines(side, round)[kind];
-        // What the first finds out is remembered by the others.
-        if (kind === 'sync' && round === 0) await measureRun(user, line);
+        // The first brings the files, and what the second finds out is remembered by the others.
+        if (kind === 'sync' && round === 0) {
+          await measureRun(user, line);
+          await measureRun(user, line);
+        }
         runs[index]?.[at]?.push(await measureRun(user, line));
       }
     }
@@ -61,8 +66,13 @@ test.runIf(earlierProgram !== undefined)(
   'trees of small files cost no more than with an earlier release',
   { timeout: 1_800_000 },
   async () => {
-    mkdirSync(join(user.home, 'many'));
-    for (let number = 0; number < count; number += 1) writeFileSync(join(user.home, 'many', `file ${number}`), randomBytes(4096));
+    for (const [folder, files, size] of [
+      ['many', count, 4096],
+      ['known', known, 16],
+    ] as const) {
+      mkdirSync(join(user.home, folder));
+      for (let number = 0; number < files; number += 1) writeFileSync(join(user.home, folder, `file ${number}`), randomBytes(size));
+    }
     await startBeside(user, earlierProgram ?? '');
     const old = `XDG_STATE_HOME='${join(user.home, 'old-state')}' '${earlierProgram}'`;
     const sides = [
@@ -78,7 +88,7 @@ test.runIf(earlierProgram !== undefined)(
     for (const [at, name] of [
       `put -r of ${count} files`,
       `get -r of ${count} files`,
-      `sync of ${count} files with nothing to do`,
+      `sync of ${known} files with nothing to do`,
       `find of ${count} objects`,
       `rm -r of ${count} objects`,
     ].entries()) {
@@ -93,7 +103,7 @@ test.runIf(earlierProgram !== undefined)(
         ours: describe(own),
         theirs: describe(complete),
         ratio: middle(complete, seconds) / middle(own, seconds),
-        ...(at < promised && { least: 1 }),
+        ...(least[at] !== undefined && { least: least[at] }),
       });
       const busy = (run: MeasuredRun): number => run.busy * 1000;
       report('bench', {
@@ -101,7 +111,7 @@ test.runIf(earlierProgram !== undefined)(
         ours: `${Math.round(middle(own, busy))} ms`,
         theirs: `${Math.round(middle(other, busy))} ms`,
         ratio: middle(own, busy) / middle(other, busy),
-        ...(at < promised && { most: 1.03 }),
+        ...(least[at] !== undefined && { most: 1.03 }),
       });
     }
   },

@@ -91,6 +91,8 @@ export interface Tally {
   prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
   /** Reports a failure of an item. */
   fail(error: unknown, item?: string): Promise<void>;
+  /** Counts an item that went well without any work. */
+  pass(): void;
   /** Counts a failure whose cause was reported already. */
   skip(): void;
   readonly failed: number;
@@ -136,6 +138,9 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
         return result;
       }),
     fail: report,
+    pass: () => {
+      done += 1;
+    },
     skip: () => {
       failed += 1;
     },

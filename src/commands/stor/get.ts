@@ -191,8 +191,9 @@ async function fetchFiles(
   invocation: Invocation<Arguments, typeof getOptions>,
   files: ReadonlyMap<RemotePath, string>,
 ): Promise<Output | undefined> {
-  const { options, note } = invocation;
+  const { options, note, world } = invocation;
   const only = files.size === 1 && !options.recursive;
+  if (!only) await world.optimizeLater?.();
   if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, files, options, createTally(invocation, only)));
   return await runTransfers(
     invocation,

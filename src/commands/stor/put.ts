@@ -194,6 +194,7 @@ export const put = command({
       files.map((file) => ({ target: place(file), isTree: isTree(file) })),
     );
     const only = files.length === 1 && !options.recursive;
+    if (!only) await world.optimizeLater?.();
     const [first = ''] = files;
     if (options.recursive && files.length === 1 && !resumed) await noteNested(invocation, first, target, path, place(first));
 

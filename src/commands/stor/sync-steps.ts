@@ -32,7 +32,8 @@ export function chooseComparison({ checksum, sizeOnly }: CompareValues): Compari
 }
 
 export function reportTo(tally: Tally): SyncReport {
-  return { attempt: (rel, work) => tally.attempt(rel, work), fail: (error, item) => tally.fail(error, item), skip: () => tally.skip() };
+  const { attempt, fail, pass, skip } = tally;
+  return { attempt, fail, pass, skip };
 }
 
 export const copyOptions = {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { streamOf, WholeBody, type Headers } from '../../api/message.ts';
 import type { Download } from '../../api/operation.ts';
 import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
@@ -134,7 +134,7 @@ async function readWhole(body: Opened['body'], throttle: Engine['throttle'], tic
 export async function readSmallObject({ throttle }: Engine, opened: Opened, ticket: Ticket): Promise<Uint8Array> {
   const content = await readWhole(opened.body, throttle, ticket);
   checkLength(opened, content.length);
-  checkMd5(opened, createHash('md5').update(content).digest('base64'));
+  checkMd5(opened, hash('md5', content, 'base64'));
   return content;
 }
 

@@ -42,12 +42,9 @@ function randomHex(bytes: number): string {
 }
 
 /** The prefix of the names of all unfinished files of one version of an object; the same for every run if the etag is known. */
-function nameVersion(file: string, etag: string | undefined): string {
+function nameVersion(name: string, etag: string | undefined): string {
   if (etag === undefined) return `.cloud-${randomHex(10)}-`;
-  const id = createHash('sha256')
-    .update(`${basename(file)}\n${etag}`)
-    .digest('hex')
-    .slice(0, 20);
+  const id = createHash('sha256').update(`${name}\n${etag}`).digest('hex').slice(0, 20);
   return `.cloud-${id}-`;
 }
 
@@ -56,6 +53,7 @@ const shownBytes = 60;
 
 /** The beginning of a name, cut between characters. */
 function beginOf(name: string): string {
+  if (Buffer.byteLength(name) <= shownBytes) return name;
   let shown = '';
   let length = 0;
   for (const character of name) {
@@ -68,8 +66,9 @@ function beginOf(name: string): string {
 
 /** A temporary name unique to this process that also shows the target's name. @param etag absent if no later run can resume the file */
 export function nameUnfinished(file: string, etag: string | undefined, { own }: Processes): string {
-  const start = `${nameVersion(file, etag)}${own}-${randomHex(4)}`;
-  return join(dirname(file), `${start}${checkOf(start)}.${beginOf(basename(file))}.part`);
+  const name = basename(file);
+  const start = `${nameVersion(name, etag)}${own}-${randomHex(4)}`;
+  return `${file.slice(0, file.length - name.length)}${start}${checkOf(start)}.${beginOf(name)}.part`;
 }
 
 /** Size in bytes of an unfinished file of this user; 0 when it is missing, a link, or somebody else's. */
@@ -113,7 +112,7 @@ export function hasUnfinished(file: string): boolean {
  * out.
  */
 export function findLeft(file: string, etag: string | undefined, processes: Processes): string[] {
-  const start = nameVersion(file, etag);
+  const start = nameVersion(basename(file), etag);
   return listUnfinished(file)
     .filter((name) => name.startsWith(start))
     .map((name) => ({ left: join(dirname(file), name), pid: Number(unfinishedName.exec(name)?.[2]) }))

@@ -73,6 +73,16 @@ function hasKnownTime(mtime: bigint, known: Known): boolean {
   return mtime === known.mtime || isSameTime(mtime, readTime(known.kept) ?? { time: known.mtime, step: 1n });
 }
 
+/** What an earlier run remembered of a pair, if neither side has changed since: no request is needed, and no content has to be read. */
+export function findUnchanged({ from, to, known }: Pair, sides: Sides, how: Comparison): Known | undefined {
+  if (how !== 'mtime' || sides.from.kind === sides.to.kind || known === undefined) return undefined;
+  if (from?.kind !== 'file' || to?.kind !== 'file' || from.size !== to.size) return undefined;
+  const [local, object] = sides.from.kind === 'local' ? [from, to] : [to, from];
+  const { mtime, ctime } = local.state ?? {};
+  if (mtime === undefined || known.etag === '' || known.etag !== object.etag || !hasKnownTime(mtime, known)) return undefined;
+  return known.ctime === undefined || known.ctime === ctime ? { ...known, mtime, ctime } : undefined;
+}
+
 /** Compares the two files of a pair. A request is made only for what neither the listing nor the memory of earlier runs has. */
 export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how: Comparison): Promise<Verdict> {
   const { from, to, known, rel } = pair;
@@ -81,6 +91,8 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
   if (how === 'size') return { reason: 'same', known };
   if (sides.from.kind === 'remote' && sides.to.kind === 'remote')
     return sides.from.origin ? await compareAcross(engine, pair, sides.from, sides.to) : compareObjects(from, to);
+  const unchanged = findUnchanged(pair, sides, how);
+  if (unchanged) return { reason: 'same', known: unchanged };
   const local = findLocal(pair, sides);
   const object = findObject(pair, sides);
   if (!local || !object) return { reason: 'content' };
@@ -90,7 +102,6 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
   const found = { rel, etag, mtime, ctime };
   if (how === 'mtime' && isKnown && !hasKnownTime(mtime, known)) return { reason: 'mtime' };
   const isTouched = isKnown && known.ctime !== undefined && known.ctime !== ctime;
-  if (how === 'mtime' && isKnown && !isTouched) return { reason: 'same', known: { ...known, mtime, ctime } };
   const listed = object.item.md5 ?? (isKnown ? known.md5 : undefined);
   const readsContent = how === 'checksum' || isTouched;
   if (readsContent && listed !== undefined)

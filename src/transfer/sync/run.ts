@@ -8,7 +8,7 @@ import { runOrdered, runPool } from '../../base/parallel.ts';
 import { joinPath } from '../path.ts';
 import { betweenServices, type Between } from './between.ts';
 import { copyStep, decideCopy, decideRemoval } from './decide.ts';
-import type { Task } from './compare.ts';
+import { findUnchanged, type Task } from './compare.ts';
 import { createFolders, executeStep, type CopyOptions, type Done, type Folders } from './execute.ts';
 import { findReasonToKeep, type Kept } from './keep.ts';
 import { keepHeaders } from './keep-headers.ts';
@@ -23,6 +23,8 @@ export interface SyncReport {
   /** Runs work for a path; on failure, reports it and returns undefined. */
   attempt<T>(rel: string, work: () => Promise<T>): Promise<T | undefined>;
   fail(error: unknown, item?: string): Promise<void>;
+  /** Counts a path for which nothing had to be done. */
+  pass(): void;
   /** Counts a path that is skipped because of a failure already reported. */
   skip(): void;
 }
@@ -203,8 +205,25 @@ async function keepHeadersOf({ engine, options }: Run, { from, rel }: Pair): Pro
   await keepHeaders(engineAt(engine, task.from), joinPath(task.from.root, rel), join(task.to.root, rel), from.etag, copy.keeper);
 }
 
+/** What is remembered of a pair for which nothing is to be done, if that can be decided synchronously. */
+function findSettled({ options, between }: Run, { pair, removal }: Job): Known | undefined {
+  const { task, copy } = options;
+  if (removal || between || copy.manifest || task.modes || task.comparesHeaders) return undefined;
+  // Headers that an earlier run could not keep may be missing.
+  if (task.from.kind === 'remote' && copy.keeper) return undefined;
+  return findUnchanged(pair, task, task.comparison);
+}
+
+/** Does what a pair calls for. For most pairs that is nothing: they get no promise. */
+function doJob(run: Run, job: Job): Promise<Result> | Result {
+  const known = findSettled(run, job);
+  if (known === undefined) return doSteps(run, job);
+  run.options.report.pass();
+  return { known };
+}
+
 /** Executes what a pair needs. What was known of the pair stays known unless more is learnt, also after a failure. */
-async function doJob(run: Run, { pair, folder, removal, deletes }: Job): Promise<Result> {
+async function doSteps(run: Run, { pair, folder, removal, deletes }: Job): Promise<Result> {
   const { engine, options, state } = run;
   const result = await options.report.attempt(pair.rel, async (): Promise<Result> => {
     if (removal?.action === 'delete') {

@@ -157,11 +157,14 @@ export async function* listItems({ storage }: Pick<Engine, 'storage'>, side: Sid
     }
     return;
   }
-  for await (const { kind, rel, mode, file: _, ...state } of walkLocal(side.root, { prune: filter.prunes, onError, links, onSkip })) {
+  for await (const visit of walkLocal(side.root, { prune: filter.prunes, onError, links, onSkip })) {
+    const { kind, rel, mode, dev, ino, size, mtime, ctime } = visit;
     if (kind === 'leave') continue;
-    const local = { rel, etag: undefined, md5: undefined, mode, state };
     if (kind === 'enter' ? filter.prunes(rel) : !filter.hasFile(rel)) onFiltered?.(rel);
-    else if (kind === 'enter') yield { ...local, kind: 'directory', size: 0 };
-    else yield { ...local, kind, size: state.size };
+    else {
+      const state = { dev, ino, size, mtime, ctime };
+      const [itemKind, bytes] = kind === 'enter' ? (['directory', 0] as const) : ([kind, size] as const);
+      yield { rel, kind: itemKind, size: bytes, state, mode, etag: undefined, md5: undefined };
+    }
   }
 }

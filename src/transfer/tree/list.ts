@@ -33,7 +33,10 @@ function checkEntry(entry: Entry, directory: RemotePath): void {
 /** The approximate memory that an entry takes, bytes. */
 function measureEntry(entry: Entry): number {
   let size = 100;
-  for (const value of Object.values(entry)) if (typeof value === 'string') size += value.length;
+  for (const name in entry) {
+    const value = entry[name as keyof Entry];
+    if (typeof value === 'string') size += value.length;
+  }
   return size;
 }
 
@@ -56,7 +59,14 @@ async function readPage(storage: StorageClient, directory: RemotePath, marker: s
   return { entries, total, date, isOnly: marker === undefined && entries.length < smallestPage && entries.length === total };
 }
 
-/** Reads pages up to the end. Where entries seem to be missing, the last page is requested once more. */
+/** Requests the page at a marker; a failure is reported when the page is awaited. */
+function startPage(storage: StorageClient, directory: RemotePath, marker: string | undefined): Promise<Page> {
+  const page = tryAgain(() => readPage(storage, directory, marker), storage);
+  page.catch(() => undefined);
+  return page;
+}
+
+/** Reads pages up to the end, each ahead of its use. Where entries seem to be missing, the last page is requested once more. */
 async function* readPages(
   storage: StorageClient,
   directory: RemotePath,
@@ -64,26 +74,28 @@ async function* readPages(
   first?: Promise<Page>,
 ): AsyncGenerator<Entry[]> {
   let page = await (first ?? startListing(storage, directory));
+  let next: Promise<Page> | undefined;
   let marker: string | undefined;
   let isSecondTry = false;
   const markers = new Set<string>();
   for (;;) {
     count.add(page.entries, page.total, page.date);
-    const next = page.entries.at(-1)?.name;
-    if (next === undefined) {
+    const last = page.entries.at(-1)?.name;
+    if (last === undefined) {
       if (isSecondTry || count.isWhole) return;
       isSecondTry = true;
+      next = undefined;
     } else {
+      if (!page.isOnly) next = startPage(storage, directory, last);
       yield page.entries;
       if (page.isOnly) return;
-      if (markers.has(next))
+      if (markers.has(last))
         throw new NetworkError(`the listing of ${printRemotePath(directory)} begins again and again`, { code: 'UnreadableReply' });
-      markers.add(next);
-      marker = next;
+      markers.add(last);
+      marker = last;
       isSecondTry = false;
     }
-    const start = marker;
-    page = await tryAgain(() => readPage(storage, directory, start), storage);
+    page = await (next ?? startPage(storage, directory, marker));
   }
 }
 
@@ -101,7 +113,7 @@ async function checkMissing(storage: StorageClient, directory: RemotePath, count
 }
 
 /**
- * Pages of a directory in the order of UTF-8 bytes. The first is requested immediately, the others when they are needed.
+ * Pages of a directory in the order of UTF-8 bytes. Each is requested while the one before it is used.
  * @throws {NetworkError} `TruncatedReply` at the end when there were fewer entries than the service announced
  */
 export async function* listPages(storage: StorageClient, directory: RemotePath, first?: Promise<Page>): AsyncGenerator<Entry[]> {
@@ -112,10 +124,7 @@ export async function* listPages(storage: StorageClient, directory: RemotePath, 
 
 /** Requests the first page of a directory, for `listPages`. */
 export function startListing(storage: StorageClient, directory: RemotePath): Promise<Page> {
-  const page = tryAgain(() => readPage(storage, directory, undefined), storage);
-  // A failure is reported when the page is used.
-  page.catch(() => undefined);
-  return page;
+  return startPage(storage, directory, undefined);
 }
 
 /** Every entry of a directory in the order of UTF-8 bytes, streamed page by page. */

@@ -134,3 +134,18 @@ test('an interruption ends the pool', async () => {
   ).rejects.toThrow('interrupted');
   expect(seen.length).toBeLessThan(20);
 });
+
+test('work that need not wait gives its result in its turn, and fails like any other', async () => {
+  const items = Array.from({ length: 100 }, (_, item) => item);
+  const work = (item: number): number | Promise<number> => (item % 3 === 0 ? setImmediate(item) : item);
+  expect(await collect(runOrdered(items, work, { limit: 4 }))).toEqual(items);
+  expect((await collect(runPool(items, work, { limit: 4 }))).toSorted((a, b) => a - b)).toEqual(items);
+  const begun: number[] = [];
+  const failing = (item: number): number => {
+    begun.push(item);
+    if (item === 5) throw new Error('the sixth');
+    return item;
+  };
+  await expect(collect(runPool(items, failing, { limit: 4 }))).rejects.toThrow('the sixth');
+  expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
+});

@@ -48,3 +48,19 @@ test('a listing that begins anew whatever it is asked for comes to an end', asyn
   const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor' });
   await expect(collect(listing)).rejects.toThrow('begins again and again');
 });
+
+test('the next page is asked for while the entries of one are used, and no page twice', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const asked: (string | undefined)[] = [];
+  const listDirectory = ({ marker }: { marker?: string }) => {
+    asked.push(marker);
+    const start = marker === undefined ? 0 : names.indexOf(marker);
+    const records = give(...names.slice(start, start + 2).map((name) => ({ name, type: 'object', mtime: '', etag: name, size: 1 })));
+    return Promise.resolve({ headers: { 'result-set-size': '4' }, records });
+  };
+  const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor' });
+  expect((await listing.next()).value?.name).toBe('a');
+  expect(asked).toEqual([undefined, 'b']);
+  expect((await collect(listing)).map(({ name }) => name)).toEqual(['b', 'c', 'd']);
+  expect(asked).toEqual([undefined, 'b', 'c', 'd']);
+});
