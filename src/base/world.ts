@@ -71,6 +71,14 @@ export function describeUnused(name: string, problem: string): string {
   return `not using the ${name}: ${problem}`;
 }
 
+/** Ends when the process is interrupted. */
+export function untilInterrupted({ interrupted }: Pick<World, 'interrupted'>): Promise<void> {
+  return new Promise((resolve) => {
+    if (interrupted.aborted) resolve();
+    interrupted.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 export function isAlive({ kill }: Pick<World, 'kill'>, pid: number): boolean {
   try {
     kill(pid, 0);

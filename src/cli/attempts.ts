@@ -11,13 +11,31 @@ export interface Attempts {
   finish(): void;
 }
 
+/** Failures of some of several items. */
+interface Failures {
+  report(error: unknown, item?: string): Promise<void>;
+  /** @throws {PartialError} when something failed */
+  finish(ending?: string): void;
+}
+
+/** Reports and counts failures of `total` items. @param noun what these are */
+export function countFailures({ fail }: Pick<Context, 'fail'>, total: number, noun = ''): Failures {
+  let [failed, lastCode] = [0, 0];
+  return {
+    report: async (error, item) => {
+      failed += 1;
+      lastCode = await fail(error, item);
+    },
+    finish: (ending = '') => {
+      if (failed === 0) return;
+      throw new PartialError(`${failed} of ${total}${noun} failed${ending}`, failed === total ? { allFailed: lastCode } : {});
+    },
+  };
+}
+
 /** Tracks failures of `total` items: reports each failure, but throws that of an only item. */
 export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): Attempts {
-  let failed = 0;
-  let lastCode = 0;
-  function describeFailures(ending = ''): PartialError {
-    return new PartialError(`${failed} of ${total} failed${ending}`, failed === total ? { allFailed: lastCode } : {});
-  }
+  const failures = countFailures({ fail }, total);
   async function each<T, R>(items: readonly T[], step: (item: T) => Promise<R>): Promise<R[]> {
     const results = [];
     for (const item of items) {
@@ -25,22 +43,18 @@ export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): 
         results.push(await step(item));
       } catch (error) {
         if (total === 1 || error instanceof InterruptedError) throw error;
-        failed += 1;
-        lastCode = await fail(error);
-        if (error instanceof SilentServiceError) throw describeFailures('; stopped because nothing answers');
+        await failures.report(error);
+        if (error instanceof SilentServiceError) failures.finish('; stopped because nothing answers');
       }
     }
     return results;
-  }
-  function finish(): void {
-    if (failed > 0) throw describeFailures();
   }
   return {
     each,
     rows: async function* rows(items, step) {
       for (const item of items) yield* await each([item], step);
-      finish();
+      failures.finish();
     },
-    finish,
+    finish: () => failures.finish(),
   };
 }

@@ -1,8 +1,9 @@
-import { InterruptedError, PartialError, UsageError } from '../base/errors.ts';
+import { InterruptedError, UsageError } from '../base/errors.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';
 import { createAbsentError } from './named.ts';
 import { text } from './parameters.ts';
+import { countFailures } from './attempts.ts';
 
 /** Option of commands that read from several datacenters. */
 export const datacenterOption = {
@@ -81,7 +82,7 @@ export async function* readEverywhere<C extends Context>(
       return { error };
     }
   });
-  let [failed, lastCode] = [0, 0];
+  const failures = countFailures(invocation, datacenters.length, ' datacenters');
   for (const [at, { name: dc }] of datacenters.entries()) {
     const outcome = await asked[at];
     if (outcome === undefined) continue;
@@ -90,10 +91,7 @@ export async function* readEverywhere<C extends Context>(
       continue;
     }
     if (outcome.error instanceof InterruptedError) throw outcome.error;
-    failed += 1;
-    lastCode = await invocation.fail(outcome.error, dc);
+    await failures.report(outcome.error, dc);
   }
-  if (failed === 0) return;
-  const all = failed === datacenters.length;
-  throw new PartialError(`${failed} of ${datacenters.length} datacenters failed`, all ? { allFailed: lastCode } : {});
+  failures.finish();
 }

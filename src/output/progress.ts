@@ -4,6 +4,7 @@ import { escapeControl } from './escape.ts';
 import { createRate } from './rate.ts';
 import { formatDuration, formatRate, formatSize } from './units.ts';
 import { pad, truncate } from './width.ts';
+import { countOf } from '../base/count.ts';
 
 /** A running transfer. */
 interface Running {
@@ -69,7 +70,7 @@ function describePart(moved: number, size: number | undefined): string {
 }
 
 function countFiles(count: number): string {
-  return `${count} ${count === 1 ? 'file' : 'files'}`;
+  return `${countOf(count, 'file')}`;
 }
 
 /** Default milliseconds between two plain lines. */
@@ -142,7 +143,7 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
       return others === 1 ? undefined : `${countFiles(others)} in ${formatDuration(milliseconds)}`;
     const speed = milliseconds > 0 ? ` (${formatRate((moved / milliseconds) * 1000)})` : '';
     const earlier = kept > 0 ? `, ${formatSize(kept)} kept from an earlier run` : '';
-    const repeated = retries > 0 ? `, ${retries} ${retries === 1 ? 'request' : 'requests'} repeated` : '';
+    const repeated = retries > 0 ? `, ${countOf(retries, 'request')} repeated` : '';
     const failure = failures > 0 ? `, ${failures} failed` : '';
     return `${countFiles(done)}, ${formatSize(moved)} in ${formatDuration(milliseconds)}${speed}${earlier}${repeated}${failure}`;
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
@@ -9,31 +9,24 @@ import { findFolderProblem } from '../../base/private-files.ts';
 import { readRunFile } from '../local/running.ts';
 import type { Finding } from './finding.ts';
 import { checkKeys } from './keys.ts';
-import { examineMachine } from './machine.ts';
+import { examineMachine, readCorePattern } from './machine.ts';
+import { failed, ok, warning } from './finding.ts';
 
 /** Seconds that a clock may be off without a warning; the services refuse requests from 300 on. */
 const tolerableSkew = 60;
 
-function ok(check: string, detail: string): Finding {
-  return { check, status: 'ok', detail };
-}
-
 /** Turns an error into a finding. */
 function fail(check: string, error: unknown): Finding {
   const { message, hint } = explain(error);
-  return { check, status: 'failed', detail: message, ...(hint !== undefined && { fix: hint }) };
+  return failed(check, message, hint);
 }
 
 function checkProfile(context: Context): Finding {
   const values = context.settings();
   const sources = [...new Set(Object.values(values).map(({ source }) => source))].filter((source) => source !== 'default');
   if (sources.length === 0) {
-    return {
-      check: 'profile',
-      status: 'failed',
-      detail: 'there is none, and no setting in the environment',
-      fix: 'cloud profile create NAME\nto try everything on this machine: cloud local start',
-    };
+    const fix = 'cloud profile create NAME\nto try everything on this machine: cloud local start';
+    return failed('profile', 'there is none, and no setting in the environment', fix);
   }
   const profile = sources.find((source) => source.startsWith('profile '));
   const others = sources.filter((source) => source !== profile);
@@ -53,14 +46,7 @@ function describeSettings(context: Context): Finding[] {
 function describeTls(context: Context): Finding[] {
   const { ca, insecure } = context.settings();
   if (insecure !== undefined && insecure.value === 'true') {
-    return [
-      {
-        check: 'tls',
-        status: 'warning',
-        detail: `certificates are not checked (${insecure.source})`,
-        fix: 'give the authority with --ca FILE instead',
-      },
-    ];
+    return [warning('tls', `certificates are not checked (${insecure.source})`, 'give the authority with --ca FILE instead')];
   }
   if (ca === undefined) return [];
   try {
@@ -86,14 +72,14 @@ function explainSwapped({ settings }: Context, check: ServiceName): Finding {
   const [own, other] = check === 'compute' ? [url, storUrl] : [storUrl, url];
   const fix = `where the two URLs are swapped: cloud profile edit --url ${quoteShell(storUrl?.value ?? '')} --stor-url ${quoteShell(url?.value ?? '')}`;
   const detail = `${own?.value ?? ''} is not an address of the ${check} service`;
-  return { check, status: 'failed', detail, ...(other !== undefined && { fix }) };
+  return failed(check, detail, other && fix);
 }
 
 function checkClock(headers: Readonly<Record<string, string>>, now: () => number): Finding {
   const skew = readSkew({ headers }, now) ?? 0;
   const detail = skew === 0 ? 'as the service has it' : `${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} the service`;
   if (Math.abs(skew) < tolerableSkew) return ok('clock', detail);
-  return { check: 'clock', status: 'warning', detail, fix: 'set the clock of this machine: signatures are refused from 300 s on' };
+  return warning('clock', detail, 'set the clock of this machine: signatures are refused from 300 s on');
 }
 
 async function* checkCompute(context: Context): AsyncGenerator<Finding> {
@@ -120,9 +106,7 @@ async function* checkCompute(context: Context): AsyncGenerator<Finding> {
 async function checkStorage(context: Context): Promise<Finding> {
   const { settings, world, account } = context;
   const address = settings().storUrl?.value;
-  if (address === undefined) {
-    return { check: 'storage', status: 'warning', detail: 'no address is known', fix: 'cloud profile edit --stor-url URL' };
-  }
+  if (address === undefined) return warning('storage', 'no address is known', 'cloud profile edit --stor-url URL');
   const started = world.now();
   try {
     const { storage } = await import('../../api/storage.ts');
@@ -146,34 +130,16 @@ function* checkJobs({ settings, paths }: Context): Generator<Finding> {
   if (running === undefined || running.storUrl !== settings().storUrl?.value) return;
   const { isolation, jobsOff, memoryLimit = '' } = running;
   if (jobsOff !== undefined) {
-    yield { check: 'jobs', status: 'warning', detail: jobsOff };
+    yield warning('jobs', jobsOff);
     return;
   }
   const limits = `memory is limited ${memoryLimits[memoryLimit] ?? 'by nothing'}, disk by RLIMIT_FSIZE and by what is written, looked at every 200 ms`;
   yield isolation === 'none'
-    ? {
-        check: 'jobs',
-        status: 'warning',
-        detail: `tasks run without a sandbox; ${limits}`,
-        fix: 'start the service without --isolation none',
-      }
+    ? warning('jobs', `tasks run without a sandbox; ${limits}`, 'start the service without --isolation none')
     : ok('jobs', `tasks run in a sandbox of ${isolation}; ${limits}`);
-  const pattern = readCorePattern();
-  if (!/^[|/]/u.test(pattern)) return;
-  yield {
-    check: 'cores',
-    status: 'warning',
-    detail: `this machine passes core files on (kernel.core_pattern is "${pattern}"), so that jobs store none`,
-    fix: 'sysctl kernel.core_pattern=core',
-  };
-}
-
-function readCorePattern(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
-  } catch {
-    return '';
-  }
+  const pattern = readCorePattern() ?? '';
+  const detail = `this machine passes core files on (kernel.core_pattern is "${pattern}"), so that jobs store none`;
+  if (/^[|/]/u.test(pattern)) yield warning('cores', detail, 'sysctl kernel.core_pattern=core');
 }
 
 /** The services that settings name. */
@@ -189,14 +155,7 @@ function checkCache({ paths }: Context, clears: boolean): Finding {
     readFolder(cache)
       .map((name) => findFolderProblem([`${cache}/${name}`]))
       .find(Boolean);
-  if (problem !== undefined) {
-    return {
-      check: 'cache',
-      status: 'warning',
-      detail: `not used: ${problem}`,
-      fix: 'name a folder of your own: export XDG_CACHE_HOME=DIR',
-    };
-  }
+  if (problem !== undefined) return warning('cache', `not used: ${problem}`, 'name a folder of your own: export XDG_CACHE_HOME=DIR');
   if (!clears) return ok('cache', cache);
   rmSync(cache, { recursive: true, force: true });
   return ok('cache', `${cache}: cleared`);

@@ -9,12 +9,9 @@ import { dataDirOf } from '../local/service.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { findInstallPath } from '../version.ts';
 import type { Finding } from './finding.ts';
+import { ok, warning } from './finding.ts';
 
 /** What a bug report has to say about the program and the machine, and the problems of either. */
-
-function ok(check: string, detail: string): Finding {
-  return { check, status: 'ok', detail };
-}
 
 /** The client works without a database; only the local service needs one. */
 async function checkDatabase(): Promise<Finding> {
@@ -22,7 +19,7 @@ async function checkDatabase(): Promise<Finding> {
   try {
     return ok('database', await describeEngine());
   } catch (error) {
-    return { check: 'database', status: 'warning', detail: explain(error).message };
+    return warning('database', explain(error).message);
   }
 }
 
@@ -31,19 +28,16 @@ async function checkService(context: Context): Promise<Finding> {
   if (found === undefined) return ok('service', 'no local service runs');
   const { pid, version = 'before 0.2.0', commit = 'unknown', computeUrl } = found.running;
   const detail = `local service ${version} (commit ${commit}), process ${pid}, ${computeUrl}`;
-  if (!found.answers) return { check: 'service', status: 'warning', detail: `${detail}: does not answer in time`, fix: `kill ${pid}` };
+  if (!found.answers) return warning('service', `${detail}: does not answer in time`, `kill ${pid}`);
   const difference = describeDifference(found.running);
   if (difference === undefined) return ok('service', detail);
-  return { check: 'service', status: 'warning', detail: `${detail}: another release`, fix: 'cloud local stop && cloud local start' };
+  return warning('service', `${detail}: another release`, 'cloud local stop && cloud local start');
 }
 
 function checkCompletion({ world }: Context): Finding[] {
-  return findStale(world).map((shell) => ({
-    check: 'completion',
-    status: 'warning',
-    detail: `the completion of ${shell} is a copy that an earlier release made`,
-    fix: `cloud completion ${shell} --install`,
-  }));
+  return findStale(world).map((shell) =>
+    warning('completion', `the completion of ${shell} is a copy that an earlier release made`, `cloud completion ${shell} --install`),
+  );
 }
 
 /**
@@ -58,7 +52,8 @@ export function describeCores(pattern: string): Finding | undefined {
   );
 }
 
-function readCorePattern(): string | undefined {
+/** Where the kernel writes core files; undefined where it does not say. */
+export function readCorePattern(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
   } catch {

@@ -2,12 +2,13 @@ import type { Image } from '../../api/resources.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { chooseDatacenters, type Datacenter } from '../../cli/datacenters.ts';
 import { flag, one, text } from '../../cli/parameters.ts';
-import { ApiError, checkInterrupted, InterruptedError, PartialError, unlessMissing, UsageError } from '../../base/errors.ts';
+import { ApiError, checkInterrupted, InterruptedError, unlessMissing, UsageError } from '../../base/errors.ts';
 import { findImage } from '../../lookup/images.ts';
 import { imageHelp } from './change.ts';
 import { waitForState } from './creation.ts';
 import { keepInJournal } from './kept.ts';
 import { showRows } from '../../cli/rows.ts';
+import { countFailures } from '../../cli/attempts.ts';
 
 /** An image in a datacenter, and the outcome there. */
 export interface Promoted {
@@ -92,18 +93,16 @@ async function* promoteTo(
 export async function* promoteEverywhere(context: Context, to: string, promotion: Promotion, dryRun: boolean): AsyncGenerator<Promoted> {
   const datacenters = await chooseDatacenters(context, to);
   const targets = datacenters.filter(({ name }) => name !== promotion.from);
-  let [failed, lastCode] = [0, 0];
+  const failures = countFailures(context, targets.length, ' datacenters');
   for (const target of targets) {
     try {
       yield* promoteTo(target, promotion, dryRun);
     } catch (error) {
       if (error instanceof InterruptedError) throw error;
-      failed += 1;
-      lastCode = await context.fail(error, target.name);
+      await failures.report(error, target.name);
     }
   }
-  if (failed === 0) return;
-  throw new PartialError(`${failed} of ${targets.length} datacenters failed`, failed === targets.length ? { allFailed: lastCode } : {});
+  failures.finish();
 }
 
 const verbs = { imported: 'Imported', present: 'There already:', missing: 'Would import' };

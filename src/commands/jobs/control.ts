@@ -17,6 +17,7 @@ import { jobColumns } from './show.ts';
 import { checkJob } from './verdict.ts';
 import { describeEnd, explainSilence, waitForJob } from './wait.ts';
 import { wantsRows } from '../../cli/rows.ts';
+import { countOf } from '../../base/count.ts';
 
 const jobArgument = 'Id, beginning of an id, or name';
 const waitTimeout = duration('Longest time to wait');
@@ -59,7 +60,7 @@ export const add = command({
     const id = await findJob(invocation, args.job);
     const before = await countInputs(invocation, id);
     const count = await explainJob(id, () => feedInputs(invocation, id, inputs, before));
-    note(`Added ${count} ${count === 1 ? 'input' : 'inputs'} to job ${id}`);
+    note(`Added ${countOf(count, 'input')} to job ${id}`);
     if (options.end) {
       await storage.endJobInput({ account, id });
       note(`Ended the input of job ${id}`);

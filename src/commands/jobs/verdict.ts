@@ -5,6 +5,7 @@ import type { FailureTeller } from './failures.ts';
 import type { JobContext, KnownJob } from './find.ts';
 import { readStream } from './streams.ts';
 import { readCounts } from './wait.ts';
+import { countOf } from '../../base/count.ts';
 
 type Talk = Pick<Context, 'warn'>;
 
@@ -35,6 +36,6 @@ export async function checkJob(
   const all = inputs ?? (await countRecords(context, id, 'inputs'));
   const outputs = counts.outputs ?? (await countRecords(context, id, 'outputs'));
   const isTotal = (failed > 0 && failed >= all) || outputs === 0;
-  const message = failed === 0 ? `${errors} ${errors === 1 ? 'task' : 'tasks'} failed` : `${failed} of ${all} inputs failed`;
+  const message = failed === 0 ? `${countOf(errors, 'task')} failed` : `${failed} of ${all} inputs failed`;
   throw new PartialError(message, { hint, ...(isTotal && { allFailed: exitCodes.failed }) });
 }

@@ -6,6 +6,7 @@ import { formatDuration } from '../../output/units.ts';
 import { pause } from '../../client/retry.ts';
 import { tryAgain } from '../../transfer/retry.ts';
 import { readJob, type JobContext, type KnownJob } from './find.ts';
+import { countOf } from '../../base/count.ts';
 
 /** Minimum and maximum delay between two requests, milliseconds; in between a twentieth of the time waited so far. */
 const shortest = 50;
@@ -28,7 +29,7 @@ export function readCounts({ stats = {} }: KnownJob): Counts {
 }
 
 function countThings(count: number | undefined, noun: string): string[] {
-  return count === undefined ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}`];
+  return count === undefined ? [] : [countOf(count, noun)];
 }
 
 /** Describes the progress of a job: `12 of 30 tasks done, 3 outputs, 1 error`. */

@@ -4,6 +4,7 @@ import { command, group } from '../../cli/command.ts';
 import { number, one, some, text } from '../../cli/parameters.ts';
 import { records, type Output } from '../../output/kinds.ts';
 import { control, controlledDataOf, controlOption } from './control.ts';
+import { countOf } from '../../base/count.ts';
 
 function showFaults(faults: readonly FaultState[]): Output {
   return records(faults, {
@@ -73,7 +74,7 @@ const clear = command({
     for (const input of ids.length === 0 ? [{}] : ids.map((id) => ({ id }))) {
       cleared += (await control(dataDir, 'clearFaults', input)).faults.length;
     }
-    note(`Cleared ${cleared} ${cleared === 1 ? 'fault' : 'faults'}`);
+    note(`Cleared ${countOf(cleared, 'fault')}`);
     return undefined;
   },
   examples: [

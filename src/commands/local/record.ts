@@ -11,6 +11,7 @@ import { settingNames, type SettingName } from '../../config/settings.ts';
 import type { Recorder } from '../../server/recording/recorder.ts';
 import { describeEnvironment } from './environment.ts';
 import { makeFolder } from './scratch.ts';
+import { countOf } from '../../base/count.ts';
 
 /** Maximum size of a recorded response body without --body-limit, bytes. */
 const usualLimit = 64 * 1024 * 1024;
@@ -115,11 +116,9 @@ export const record = command({
       }
       renameSync(partial, file);
       const { exchanges, failed } = recorded;
-      note(`Recorded ${exchanges} ${exchanges === 1 ? 'exchange' : 'exchanges'} in ${args.file}`);
+      note(`Recorded ${countOf(exchanges, 'exchange')} in ${args.file}`);
       if (failed > 0)
-        warn(
-          `${failed} ${failed === 1 ? 'request' : 'requests'} did not get an answer of the cloud, and ${failed === 1 ? 'is' : 'are'} not in it`,
-        );
+        warn(`${countOf(failed, 'request')} did not get an answer of the cloud, and ${failed === 1 ? 'is' : 'are'} not in it`);
       return { kind: 'none', exitCode };
     } finally {
       removeQuietly(partial);

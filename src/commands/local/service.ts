@@ -14,6 +14,7 @@ import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
 import { watchLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
+import { untilInterrupted } from '../../base/world.ts';
 
 /** Names the data directory, for every command of `local`. */
 export const dataOption = { data: text('Folder of its data', { placeholder: 'DIR', values: 'directory' }) };
@@ -193,10 +194,7 @@ export const serve = command({
         announce();
       })
       .catch((error: unknown) => log(`jobs: what ${file} says of the sandbox may be wrong: ${String(error)}`));
-    await new Promise<void>((resolve) => {
-      if (world.interrupted.aborted) resolve();
-      world.interrupted.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await untilInterrupted(world);
     log('stopping');
     await close();
     await corrected;

@@ -10,6 +10,7 @@ import { findOmissions } from '../../policy/omissions.ts';
 import { pointAt } from '../../policy/syntax-error.ts';
 import { wantsText } from '../rbac/show.ts';
 import { readRuleFile, type RuleSet } from './rules.ts';
+import { countOf } from '../../base/count.ts';
 
 /** A finding as it is shown. */
 interface Row {
@@ -44,23 +45,19 @@ function printRow({ severity, policy, rule, message, text, offset, length }: Row
   return `${lines.map(escapeControl).join('\n')}\n`;
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-/** Prints the number of findings. @throws {PartialError} if there are errors */
+/** Fails at the end when rules would be refused, and says how many there were otherwise. */
 function conclude({ note, args }: Pick<Context, 'note'> & { args: { file: string } }, rows: readonly Row[], rules: number): void {
   const errors = rows.filter(({ severity }) => severity === 'error').length;
-  const warnings = count(rows.length - errors, 'warning');
+  const warnings = countOf(rows.length - errors, 'warning');
   if (errors > 0)
     throw new PartialError(
-      `${args.file === '-' ? 'stdin' : args.file}: ${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`,
+      `${args.file === '-' ? 'stdin' : args.file}: ${countOf(errors, 'error')} and ${warnings} in ${countOf(rules, 'rule')}`,
       {
         allFailed: exitCodes.failed,
         hint: 'the language: cloud help policy-language',
       },
     );
-  note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
+  note(`${countOf(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
 }
 
 export const check = command({

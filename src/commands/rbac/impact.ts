@@ -18,6 +18,7 @@ import { requireRole } from '../../lookup/find.ts';
 import { readConditions } from '../policies/place.ts';
 import { atOption, findOperation, isDoneTo, sourceOption } from '../policies/question.ts';
 import { fileHelp, pruneHelp } from './words.ts';
+import { countOf } from '../../base/count.ts';
 
 /** What a change is asked about: a document, or roles to delete. */
 export interface Proposal {
@@ -75,7 +76,7 @@ function summarise(effects: readonly Effect[]): string {
   if (effects.length === 0) return 'Nobody gains or loses anything';
   const users = new Set(effects.map(({ user }) => user)).size;
   const [granted, revoked] = [countActions(effects, 'granted'), countActions(effects, 'revoked')];
-  return `${users} ${users === 1 ? 'user' : 'users'}: ${granted} granted, ${revoked} revoked`;
+  return `${countOf(users, 'user')}: ${granted} granted, ${revoked} revoked`;
 }
 
 export const impact = command({

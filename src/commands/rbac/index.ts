@@ -2,8 +2,8 @@ import { command, group, type Context } from '../../cli/command.ts';
 import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
-import { ApiError, exitCodes, isMissing, LocalError, PartialError, withHint } from '../../base/errors.ts';
-import { bytes, record, records, text, type Output } from '../../output/kinds.ts';
+import { ApiError, isMissing, LocalError, withHint } from '../../base/errors.ts';
+import { bytes, record, records, text } from '../../output/kinds.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RbacDocument } from '../../rbac/document.ts';
 import { collectPasswords, createExecutor, type Executor } from './execute.ts';
@@ -14,14 +14,13 @@ import { plan } from '../../rbac/plan.ts';
 import { warnAboutPowers } from './powers.ts';
 import { readDocument } from '../../rbac/read.ts';
 import { describeDocument } from '../../rbac/schema.ts';
-import { countChanges, describeChange, endWith, paintFor, printChange, wantsText } from './show.ts';
+import { changeColumns, describeChange, paintFor, printChange, showChanges, showDiff, wantsText } from './show.ts';
 import { listMentioned, listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
 import { isInTree, readTreePath } from '../../rbac/tree.ts';
 import { readEntryTags } from './entry-tags.ts';
 import { printText } from '../../rbac/yaml.ts';
 import { fileHelp, pruneHelp } from './words.ts';
-
-const columns = ['action', 'kind', 'name', 'differences'];
+import { countOf } from '../../base/count.ts';
 
 /** What stands above an export: editors find the schema by the second line. */
 const heading = `# Access control of an account. See what would change: cloud rbac diff FILE; change it: cloud rbac apply FILE
@@ -71,12 +70,6 @@ function listRenamed({ users = [], policies = [], roles = [] }: RbacDocument, st
   return all.filter((path) => paths.some((each) => path === each || path.startsWith(`${each}/`)));
 }
 
-async function printChanges(context: Context, changes: readonly Change[]): Promise<Output> {
-  if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });
-  const paint = await paintFor(context);
-  return text(changes.map((change) => printChange(change, paint)).join(''));
-}
-
 function isSamePlan(a: readonly Change[], b: readonly Change[]): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
@@ -118,7 +111,7 @@ async function* applyChanges(context: Context, work: Work): AsyncGenerator<Chang
     yield { ...change, status: 'done' };
   }
   await waitForChanges(context, work, changes);
-  context.note(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'} done`);
+  context.note(`${countOf(changes.length, 'change')} done`);
 }
 
 /** Waits until reads show what was done: a plan that is made from older ones would do it again. */
@@ -170,10 +163,10 @@ const apply = command({
     const { changes } = planned;
     if (changes.length === 0) invocation.note('Nothing to change');
     warnAboutPowers(invocation, changes);
-    if (options.dryRun || changes.length === 0) return await printChanges(invocation, changes);
+    if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
     const executor = await prepare(invocation, document, planned, options);
     const done = applyChanges(invocation, { document, changes, executor, options });
-    if (!wantsText(invocation)) return records(describeDone(done), { columns: ['status', ...columns], id: 'name' });
+    if (!wantsText(invocation)) return records(describeDone(done), { columns: ['status', ...changeColumns], id: 'name' });
     return bytes(printDone(invocation, done));
   },
   examples: [
@@ -221,14 +214,11 @@ export const rbac = group({
       arguments: { file: one(fileHelp, { values: 'file' }) },
       options: { prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
       run: async (invocation) => {
-        const { args, options, note } = invocation;
+        const { args, options } = invocation;
         const { changes } = await planFor(invocation, await readDocument(invocation, args.file), options.prune);
-        if (!options.exitCode || changes.length === 0) note(changes.length === 0 ? 'No differences' : countChanges(changes));
+        const shown = await showDiff(invocation, changes, options.exitCode, 'the account');
         warnAboutPowers(invocation, changes);
-        const shown = await printChanges(invocation, changes);
-        return options.exitCode && changes.length > 0
-          ? endWith(shown, new PartialError(`the account differs: ${countChanges(changes)}`, { allFailed: exitCodes.failed }))
-          : shown;
+        return shown;
       },
       examples: [
         { line: 'cloud rbac diff rbac.yaml', help: 'In the order in which it would be done' },

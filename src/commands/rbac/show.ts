@@ -1,8 +1,8 @@
-import type { PartialError } from '../../base/errors.ts';
+import { exitCodes, PartialError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import { colourEnabled, createPaint, type Paint } from '../../output/colour.ts';
 import { escapeControl } from '../../output/escape.ts';
-import { bytes, type Output } from '../../output/kinds.ts';
+import { bytes, records, text, type Output } from '../../output/kinds.ts';
 import type { Change, Difference } from '../../rbac/change.ts';
 
 /** A change of some document, as far as it is shown. */
@@ -48,6 +48,25 @@ export function printChange({ action, kind, name, differences }: Shown, paint: P
 /** A change as a record: passwords and what is sent are no part of it. */
 export function describeChange({ action, kind, name, differences }: Shown): object {
   return { action, kind, name, differences };
+}
+
+/** How changes are shown as records. */
+export const changeColumns = ['action', 'kind', 'name', 'differences'];
+
+/** Changes as text for people, or as records where a form of output is asked for. */
+export async function showChanges(context: Context, changes: readonly Shown[]): Promise<Output> {
+  if (!wantsText(context)) return records(changes.map(describeChange), { columns: changeColumns, id: 'name' });
+  const paint = await paintFor(context);
+  return text(changes.map((change) => printChange(change, paint)).join(''));
+}
+
+/** What `diff` shows: the changes, and how many there are; with `--exit-code` that is an error at the end. @param what is compared */
+export async function showDiff(context: Context, changes: readonly Shown[], isError: boolean, what: string): Promise<Output> {
+  const isSame = changes.length === 0;
+  if (!isError || isSame) context.note(isSame ? 'No differences' : countChanges(changes));
+  const shown = await showChanges(context, changes);
+  if (!isError || isSame) return shown;
+  return endWith(shown, new PartialError(`${what} differs: ${countChanges(changes)}`, { allFailed: exitCodes.failed }));
 }
 
 /** `2 to create, 1 to delete`. */

@@ -1,9 +1,10 @@
 import { command, group, type Context } from '../../cli/command.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
-import { checkInterrupted, NotFoundError, PartialError, UsageError } from '../../base/errors.ts';
+import { checkInterrupted, NotFoundError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
 import { accountWord, findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
 import { listTaggable, normalisePath, readState, toRequestPath } from '../../rbac/state.ts';
+import { countFailures } from '../../cli/attempts.ts';
 
 const resourceHelp =
   'Path of a collection or of one member: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account itself';
@@ -47,18 +48,17 @@ async function* setTree(context: Context, resource: Resource, roles: readonly st
   const { compute, account } = context;
   const wanted = [...new Set(roles)];
   const paths = await listTree(context, resource);
-  let [failed, lastCode] = [0, 0];
+  const failures = countFailures(context, paths.length);
   for (const path of paths) {
     const target = requestPath({ path }, account);
     checkInterrupted(context.world.interrupted);
     try {
       yield dryRun ? { name: `/${target}`, 'role-tag': wanted } : await compute.setRoleTags({ resource: target, 'role-tag': wanted });
     } catch (error) {
-      failed += 1;
-      lastCode = await context.fail(error, `/${target}`);
+      await failures.report(error, `/${target}`);
     }
   }
-  if (failed > 0) throw new PartialError(`${failed} of ${paths.length} failed`, failed === paths.length ? { allFailed: lastCode } : {});
+  failures.finish();
 }
 
 /** `cloud roles tags`. */

@@ -1,10 +1,11 @@
-import { command } from '../../cli/command.ts';
+import { command, type AnyCommand } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { flag, one, text } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
+import { countOf } from '../../base/count.ts';
 
 const columns = [
   'login',
@@ -69,45 +70,38 @@ export const create = command({
 
 const loginArgument = { login: one('Login of the account') };
 
-/** `1 job`, `2 jobs`. */
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+/** A command that sets the state of an account, and says so. */
+function stateCommand(state: 'enabled' | 'disabled', spec: Pick<AnyCommand, 'summary' | 'description' | 'examples'>) {
+  return command({
+    ...spec,
+    arguments: loginArgument,
+    options: databaseOptions,
+    run: async (invocation) => {
+      const { args, options, note } = invocation;
+      const database = await readDatabase(invocation, options);
+      const { setAccountState } = await import('../../server/cluster/account-state.ts');
+      const { account, isChanged, cancelled } = await setAccountState(database, args.login, state);
+      const jobs = cancelled === 0 ? '' : `, cancelled ${countOf(cancelled, 'job')}`;
+      if (!isChanged) note(`Account ${account.login} was ${state} before`);
+      else note(`${state === 'enabled' ? 'Enabled' : 'Disabled'} account ${account.login}${jobs}`);
+      return record({ ...account }, { id: 'login', columns });
+    },
+  });
 }
 
-export const disable = command({
+export const disable = stateCommand('disabled', {
   summary: 'Let nobody use an account, and keep its data',
   description:
     'From the next request on, every gateway answers 403 NotAuthorized on both services: to the account, its users and all their keys, to URLs that they signed, and to everybody who asks for something of it, public objects included. Requests under way are finished, its jobs are cancelled. Images of it that others may use stay.',
-  arguments: loginArgument,
-  options: databaseOptions,
-  run: async (invocation) => {
-    const { args, options, note } = invocation;
-    const database = await readDatabase(invocation, options);
-    const { setAccountState } = await import('../../server/cluster/account-state.ts');
-    const { account, isChanged, cancelled } = await setAccountState(database, args.login, 'disabled');
-    if (!isChanged) note(`Account ${account.login} was disabled before`);
-    else note(`Disabled account ${account.login}${cancelled === 0 ? '' : `, cancelled ${count(cancelled, 'job')}`}`);
-    return record({ ...account }, { id: 'login', columns });
-  },
   examples: [
     { line: 'cloud server accounts disable alice --database-file /etc/cloud/database', help: 'Until cloud server accounts enable' },
     { line: 'cloud server accounts disable alice --database-file /etc/cloud/database -q', help: 'Say nothing when it is done' },
   ],
 });
 
-export const enable = command({
+export const enable = stateCommand('enabled', {
   summary: 'Give a disabled account back',
   description: 'All that it had is there as it was; jobs that were cancelled stay cancelled.',
-  arguments: loginArgument,
-  options: databaseOptions,
-  run: async (invocation) => {
-    const { args, options, note } = invocation;
-    const database = await readDatabase(invocation, options);
-    const { setAccountState } = await import('../../server/cluster/account-state.ts');
-    const { account, isChanged } = await setAccountState(database, args.login, 'enabled');
-    note(isChanged ? `Enabled account ${account.login}` : `Account ${account.login} was enabled before`);
-    return record({ ...account }, { id: 'login', columns });
-  },
   examples: [
     { line: 'cloud server accounts enable alice --database-file /etc/cloud/database', help: 'With the keys that it had' },
     { line: 'cloud server accounts enable alice --database-file /etc/cloud/database -j', help: 'The record of the account as JSON' },
@@ -129,7 +123,7 @@ export const remove = command({
     if (state === 'deleting') note(`Going on with the deletion of account ${args.login}`);
     else if (!options.yes) await confirm(world, `Delete account ${args.login} with everything in it?`);
     const { login, entries, jobs } = await removeAccount(database, args.login, world.interrupted);
-    note(`Deleted account ${login}: ${count(entries, 'object')} and directories, ${count(jobs, 'job')}`);
+    note(`Deleted account ${login}: ${countOf(entries, 'object')} and directories, ${countOf(jobs, 'job')}`);
     return undefined;
   },
   examples: [

@@ -5,15 +5,12 @@ import { exitCodes, PartialError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
 import { bytesOptions, readBytes, type BytesPlace } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
+import { countOf } from '../../base/count.ts';
 
 /** Where a cluster keeps its data, as the options say. */
 interface Place {
   readonly database: string;
   readonly bytes: BytesPlace;
-}
-
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`;
 }
 
 /** Every content that an object names, looked at; those that are lost as rows, and an error at the end when there are some. */
@@ -25,9 +22,9 @@ async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Ou
       lost += 1;
       yield damage;
     }
-    note(`Looked at ${count(checked, 'content')}`);
+    note(`Looked at ${countOf(checked, 'content')}`);
     if (lost === 0) return;
-    throw new PartialError(`${count(lost, 'content')} of ${checked} cannot be read`, {
+    throw new PartialError(`${countOf(lost, 'content')} of ${checked} cannot be read`, {
       allFailed: exitCodes.failed,
       hint: 'bring back the contents from a backup, or delete these objects',
     });
@@ -55,8 +52,8 @@ export const collect = command({
     if (options.verify) return verify(invocation, place);
     const { collectContents } = await import('../../server/cluster-contents.ts');
     const { removed, orphans, waiting, horizon, gone } = await collectContents(place, { keep, dryRun, signal: world.interrupted });
-    const others = waiting === 0 ? '' : `; ${count(waiting, 'content')} wait${waiting === 1 ? 's' : ''} for readers or for their time`;
-    note(`${dryRun ? 'Would remove' : 'Removed'} ${count(removed + orphans, 'content')}${others}`);
+    const others = waiting === 0 ? '' : `; ${countOf(waiting, 'content')} wait${waiting === 1 ? 's' : ''} for readers or for their time`;
+    note(`${dryRun ? 'Would remove' : 'Removed'} ${countOf(removed + orphans, 'content')}${others}`);
     if (dryRun) return records(gone, { id: 'content', columns: ['content', 'why'] });
     const value = { removed, orphans, waiting, horizon: new Date(horizon).toISOString() };
     return record(value, { id: 'removed', columns: ['removed', 'orphans', 'waiting', { key: 'horizon', as: 'time' }] });

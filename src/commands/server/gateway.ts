@@ -10,6 +10,7 @@ import { createGatewayLog } from './gateway-log.ts';
 import { adminOptions, readAdmin } from './admin-options.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
+import { untilInterrupted } from '../../base/world.ts';
 
 /** How tasks of jobs run. */
 const taskOptions = withTopic('tasks', {
@@ -99,10 +100,7 @@ export const gateway = command({
     const log = createGatewayLog((line) => void world.stdout.stream.write(`${line}\n`), global.json, world.now);
     for (const folder of [bytes, workDir]) if (typeof folder === 'string') makeFolders(folder, 0o700);
     // From here on a signal ends what was begun in order.
-    const interrupted = new Promise<void>((resolve) => {
-      if (world.interrupted.aborted) resolve();
-      world.interrupted.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const interrupted = untilInterrupted(world);
     const { startGateway } = await import('../../server/gateway.ts');
     const starting = startGateway({
       database,

@@ -8,6 +8,7 @@ import { readLimits } from '../local/limits.ts';
 import { adminOptions, readAdmin } from './admin-options.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
+import { untilInterrupted } from '../../base/world.ts';
 
 /** Milliseconds for which tasks under way may finish at the end. */
 const defaultPatience = 30_000;
@@ -67,10 +68,7 @@ export const worker = command({
       write(global.json ? JSON.stringify({ time, message, ...known }) : `${time} ${message}`);
     };
     // From here on a signal ends what was begun in order.
-    const interrupted = new Promise<void>((resolve) => {
-      if (world.interrupted.aborted) resolve();
-      world.interrupted.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const interrupted = untilInterrupted(world);
     const { startWorker } = await import('../../server/worker.ts');
     const { now, pid } = world;
     const given = { database, bytes, workDir, slots, accountTasks, isolation, requireIsolation, timeLimit, storUrl, serviceLimits };

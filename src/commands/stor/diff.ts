@@ -7,6 +7,7 @@ import { createEngine, createTally } from './engine.ts';
 import { filterOptions } from './filters.ts';
 import { readSides } from './sides.ts';
 import { compareOptions, planSync } from './sync-steps.ts';
+import { countOf } from '../../base/count.ts';
 
 const changes: Readonly<Record<Step['action'], string>> = {
   copy: 'changed',
@@ -30,8 +31,7 @@ async function* refuseDifferences(rows: AsyncIterable<Row>): AsyncGenerator<Row>
     yield row;
     count += 1;
   }
-  if (count > 0)
-    throw new PartialError(`the directories differ in ${count} ${count === 1 ? 'place' : 'places'}`, { allFailed: exitCodes.failed });
+  if (count > 0) throw new PartialError(`the directories differ in ${countOf(count, 'place')}`, { allFailed: exitCodes.failed });
 }
 
 export const diff = command({

@@ -1,29 +1,22 @@
 import type { Catalogue, ImageUpload } from '../../../api/catalogue.ts';
-import { exitCodes, LocalError, PartialError } from '../../../base/errors.ts';
+import { LocalError } from '../../../base/errors.ts';
 import type { World } from '../../../base/world.ts';
-import { command, type Context } from '../../../cli/command.ts';
+import { command } from '../../../cli/command.ts';
 import { flag, one } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
-import { records, text, type Output } from '../../../output/kinds.ts';
-import { countChanges, describeChange, endWith, paintFor, printChange, wantsText } from '../../rbac/show.ts';
+import { showChanges, showDiff } from '../../rbac/show.ts';
 import { pruneHelp } from '../../rbac/words.ts';
 import { bytesOptions, readBytes } from '../bytes-place.ts';
 import { databaseOptions, readDatabase } from '../engines.ts';
 import { checkUploads, listUploads, readUpload } from './files.ts';
 import { planCatalogue, type CatalogueChange } from './plan.ts';
 import { readCatalogue } from './read.ts';
+import { countOf } from '../../../base/count.ts';
 
-const columns = ['action', 'kind', 'name', 'differences'];
 const fileHelp = 'Document, YAML or JSON; - for stdin';
 
 const documentHelp =
   'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. file says of the file of an image its compression, sha1 and size; where it has a path too, from the document on, apply stores the file beside the contents of the gateways (--bytes), unless the cloud has it. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
-
-async function showChanges(context: Context, changes: readonly CatalogueChange[]): Promise<Output> {
-  if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });
-  const paint = await paintFor(context);
-  return text(changes.map((change) => printChange(change, paint)).join(''));
-}
 
 /** What is to be done, after a look at the files that it needs. */
 async function planFor(
@@ -43,15 +36,11 @@ export const diff = command({
   arguments: { file: one(fileHelp, { values: 'file' }) },
   options: { ...databaseOptions, prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
   run: async (invocation) => {
-    const { args, options, world, note } = invocation;
+    const { args, options, world } = invocation;
     const document = await readCatalogue(world, args.file);
     const database = await readDatabase(invocation, options);
     const changes = await planFor(world, args.file, { database, document, prune: options.prune });
-    if (!options.exitCode || changes.length === 0) note(changes.length === 0 ? 'No differences' : countChanges(changes));
-    const shown = await showChanges(invocation, changes);
-    return options.exitCode && changes.length > 0
-      ? endWith(shown, new PartialError(`the cloud differs: ${countChanges(changes)}`, { allFailed: exitCodes.failed }))
-      : shown;
+    return await showDiff(invocation, changes, options.exitCode, 'the cloud');
   },
   examples: [
     { line: 'cloud server diff cloud.yaml --database-file /etc/cloud/database', help: 'What apply would do' },
@@ -92,7 +81,7 @@ export const apply = command({
       if (JSON.stringify(now) === JSON.stringify(changes)) return now.map(({ step }) => step);
       throw new LocalError('the cloud was changed by somebody else in the meantime: nothing was done', { hint: 'run the command again' });
     });
-    note(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'} done`);
+    note(`${countOf(changes.length, 'change')} done`);
     return await showChanges(invocation, changes);
   },
   examples: [
