@@ -71,7 +71,7 @@ export function describeUnused(name: string, problem: string): string {
   return `not using the ${name}: ${problem}`;
 }
 
-/** Ends when the process is interrupted. */
+/** Resolves when the program is interrupted. */
 export function untilInterrupted({ interrupted }: Pick<World, 'interrupted'>): Promise<void> {
   return new Promise((resolve) => {
     if (interrupted.aborted) resolve();

@@ -2,15 +2,18 @@ import { NotFoundError, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 
+/** Names, or resources that have one. */
+type Candidates = Iterable<string | { readonly name: string }>;
+
 /** A hint for a name that does not exist: the most similar name, and the command that lists all of them. */
-export function adviseOnName(word: string, names: Iterable<string>, list: string): string {
-  const close = nearest(word, new Set(names));
+export function adviseOnName(word: string, named: Candidates, list: string): string {
+  const close = nearest(word, new Set(Array.from(named, (each) => (typeof each === 'string' ? each : each.name))));
   return close === undefined ? list : `did you mean ${quoteShell(close)}?\n${list}`;
 }
 
 /** The error for a name that does not exist. */
-export function createAbsentError(noun: string, word: string, names: Iterable<string>, list: string): NotFoundError {
-  return new NotFoundError(`${noun} "${word}" does not exist`, { hint: adviseOnName(word, names, list) });
+export function createAbsentError(noun: string, word: string, named: Candidates, list: string): NotFoundError {
+  return new NotFoundError(`${noun} "${word}" does not exist`, { hint: adviseOnName(word, named, list) });
 }
 
 /** A resource that can be named by name, full id or the beginning of its id. */
@@ -39,10 +42,5 @@ export function findNamed<T extends Named>(candidates: readonly T[], word: strin
 export function requireNamed<T extends Named>(candidates: readonly T[], word: string, noun: string, list: string): T {
   const found = findNamed(candidates, word, noun);
   if (found) return found;
-  throw createAbsentError(
-    noun,
-    word,
-    candidates.map(({ name }) => name),
-    list,
-  );
+  throw createAbsentError(noun, word, candidates, list);
 }

@@ -122,6 +122,10 @@ export const text = (help: string, extras: OptionExtras = {}): Option<string | u
   placeholder: 'TEXT',
   ...extras,
 });
+/** An option whose value is a file of this machine. */
+export const filePath = (help: string): Option<string | undefined> => text(help, { placeholder: 'FILE', values: 'file' });
+/** An option whose value is a directory of this machine. */
+export const folderPath = (help: string): Option<string | undefined> => text(help, { placeholder: 'DIR', values: 'directory' });
 export const choice = <const C extends readonly string[]>(
   help: string,
   choices: C,

@@ -1,8 +1,7 @@
 import { account as accountShape, config as configShape, contactFields, limit } from '../api/resources.ts';
-import { group } from '../cli/command.ts';
+import { group, command } from '../cli/command.ts';
 import { negatable, text, type Option } from '../cli/parameters.ts';
 import { changeCommand, listCommand, listFieldNames } from '../cli/shapes.ts';
-import { command } from '../cli/command.ts';
 import { UsageError } from '../base/errors.ts';
 import { record } from '../output/kinds.ts';
 

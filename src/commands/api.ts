@@ -1,7 +1,7 @@
 import type { ByteStream, Headers, Reply } from '../api/message.ts';
 import { command, group, type Context } from '../cli/command.ts';
 import { readInput, readLong } from '../cli/input.ts';
-import { choice, duration, flag, one, maybe, text, texts } from '../cli/parameters.ts';
+import { choice, duration, filePath, flag, maybe, one, texts } from '../cli/parameters.ts';
 import { checkBody, readError } from '../client/response.ts';
 import { encodeQuery } from '../client/request.ts';
 import { createContradiction, UsageError } from '../base/errors.ts';
@@ -59,7 +59,7 @@ const call = command({
   options: {
     field: texts('A field that is a text; @FILE for the content of a file', { short: 'f', placeholder: 'KEY=VALUE' }),
     jsonField: texts('A field that is JSON', { short: 'F', placeholder: 'KEY:=JSON' }),
-    input: text('Body from a file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    input: filePath('Body from a file; - for stdin'),
     header: texts('A further header', { placeholder: 'NAME:VALUE' }),
     service: choice('Which service', ['compute', 'stor'], { placeholder: 'NAME' }),
     include: flag('Print the status and headers too', { short: 'i' }),

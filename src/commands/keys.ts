@@ -53,13 +53,7 @@ function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
     const list = found.map(({ fingerprint }) => fingerprint).join(', ');
     throw new UsageError(`${found.length} fingerprints begin with "${word}": ${list}`, { hint: 'give more of it' });
   }
-  if (!found[0])
-    throw createAbsentError(
-      'key',
-      word,
-      keys.map(({ name }) => name),
-      hint,
-    );
+  if (!found[0]) throw createAbsentError('key', word, keys, hint);
   return found[0];
 }
 

@@ -16,8 +16,7 @@ export async function findPackage({ compute, account }: Pick<Context, 'compute' 
     const listed = await compute.listPackages({ account });
     const found = findNamed(listed, word, 'package');
     if (found) return found;
-    const names = listed.map(({ name }) => name);
-    throw withHint(error, adviseOnName(word, names, 'cloud packages list'), `package "${word}" does not exist`);
+    throw withHint(error, adviseOnName(word, listed, 'cloud packages list'), `package "${word}" does not exist`);
   }
 }
 

@@ -85,12 +85,7 @@ export const services = group({
         const places = toPlaces(await compute.listServices({ account }));
         const found = places.find((place) => place.name === name);
         if (found) return found;
-        throw createAbsentError(
-          'service',
-          name,
-          places.map((place) => place.name),
-          'cloud services list',
-        );
+        throw createAbsentError('service', name, places, 'cloud services list');
       },
       examples: [
         { line: 'cloud services get storage', help: 'Its name and address' },

@@ -3,7 +3,7 @@ import type { Operation } from '../api/operation.ts';
 import { storage } from '../api/storage.ts';
 import { command, group, type InspectedUrl } from '../cli/command.ts';
 import { readInput } from '../cli/input.ts';
-import { choice, one, text } from '../cli/parameters.ts';
+import { choice, filePath, one, text } from '../cli/parameters.ts';
 import { ApiError, LocalError } from '../base/errors.ts';
 import { record, type Column } from '../output/kinds.ts';
 import { formatDuration } from '../output/units.ts';
@@ -119,7 +119,7 @@ const explain = command({
   options: {
     method: text('Method of the request; otherwise those that the signature is for', { placeholder: 'METHOD' }),
     service: choice('Which service, where its address does not say', ['compute', 'stor'], { placeholder: 'NAME' }),
-    compare: text('File with the text that a program signed; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    compare: filePath('File with the text that a program signed; - for stdin'),
     expect: choice('Fail when the verdict is another', ['valid', 'refused'], { placeholder: 'VERDICT' }),
   },
   run: async (invocation) => {

@@ -59,11 +59,8 @@ export function isSameLogin(a: string, b: string): boolean {
 
 /** Finds a user in a list by login, id or the beginning of the id. @throws {UsageError} when several users match */
 export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U[], word: string): U | undefined {
-  const found = findNamed(
-    users.map(({ id, login }) => ({ id, name: login })),
-    word,
-    'user',
-  );
+  const named = users.map(({ id, login }) => ({ id, name: login }));
+  const found = findNamed(named, word, 'user');
   return users.find(({ id, login }) => (found === undefined ? isSameLogin(login, word) : id === found.id));
 }
 
@@ -71,12 +68,8 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
 export function requireUser(users: readonly User[], word: string): User {
   const found = pickUser(users, word);
   if (found) return found;
-  throw createAbsentError(
-    'user',
-    word,
-    users.map(({ login }) => login),
-    'cloud users list',
-  );
+  const logins = users.map(({ login }) => login);
+  throw createAbsentError('user', word, logins, 'cloud users list');
 }
 
 /** Finds a sub-user by login, id or the beginning of the id. @throws {NotFoundError} when no user matches */

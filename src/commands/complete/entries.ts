@@ -1,8 +1,7 @@
 import type { Entry } from '../../api/objects.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { formatSize } from '../../output/units.ts';
-import type { RemotePath } from '../../transfer/path.ts';
-import { readRemotePath } from '../../transfer/path.ts';
+import { readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Candidate, Question } from './candidate.ts';
 
 /** Number of entries that are offered of a larger directory. */

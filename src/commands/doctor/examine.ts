@@ -7,10 +7,9 @@ import { ApiError, explain } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { findFolderProblem } from '../../base/private-files.ts';
 import { readRunFile } from '../local/running.ts';
-import type { Finding } from './finding.ts';
+import { failed, ok, warning, type Finding } from './finding.ts';
 import { checkKeys } from './keys.ts';
 import { examineMachine, readCorePattern } from './machine.ts';
-import { failed, ok, warning } from './finding.ts';
 
 /** Seconds that a clock may be off without a warning; the services refuse requests from 300 on. */
 const tolerableSkew = 60;

@@ -3,8 +3,7 @@ import { quoteShell } from '../../base/quote.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readCount, readFlag } from '../../config/settings.ts';
-import type { Finding } from './finding.ts';
-import { failed, ok, warning } from './finding.ts';
+import { failed, ok, warning, type Finding } from './finding.ts';
 import { countOf } from '../../base/count.ts';
 
 type LocalKey = Awaited<ReturnType<Context['localKeys']>>[number];

@@ -8,8 +8,7 @@ import { describeDifference, findService } from '../local/running.ts';
 import { dataDirOf } from '../local/service.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { findInstallPath } from '../version.ts';
-import type { Finding } from './finding.ts';
-import { ok, warning } from './finding.ts';
+import { ok, warning, type Finding } from './finding.ts';
 
 /** What a bug report has to say about the program and the machine, and the problems of either. */
 

@@ -134,11 +134,11 @@ export const update = changeCommand({
   ],
 });
 
-/** Changes the list of accounts that may use an image, starting from the current list. */
-async function changeAcl(context: Context, word: string, change: (acl: readonly string[]) => string[]): Promise<Image> {
-  const found = await findOneImage(context, word);
-  const { acl = [] } = await context.compute.getImage({ account: context.account, id: found.id });
-  return await context.compute.updateImage({ account: context.account, id: found.id, acl: change(acl) });
+/** Changes fields of an image, starting from their current values. */
+async function changeFrom(context: Context, word: string, change: (image: Image) => Partial<Pick<Image, 'acl' | 'tags'>>): Promise<Image> {
+  const { compute, account } = context;
+  const { id } = await findOneImage(context, word);
+  return await compute.updateImage({ account, id, ...change(await compute.getImage({ account, id })) });
 }
 
 export const share = changeCommand({
@@ -148,7 +148,7 @@ export const share = changeCommand({
   columns: ['id', 'name', 'version', 'acl'],
   change: async (invocation) => {
     const accounts = readAccounts(invocation.args.account);
-    return await changeAcl(invocation, invocation.args.image, (acl) => [...new Set([...acl, ...accounts])]);
+    return await changeFrom(invocation, invocation.args.image, ({ acl = [] }) => ({ acl: [...new Set([...acl, ...accounts])] }));
   },
   done: (image) => `Shared image ${printImage(image)}`,
   examples: [
@@ -165,11 +165,11 @@ export const unshare = changeCommand({
   change: async (invocation) => {
     const { args } = invocation;
     const accounts = readAccounts(args.account);
-    return await changeAcl(invocation, args.image, (acl) => {
+    return await changeFrom(invocation, args.image, ({ acl = [] }) => {
       const missing = accounts.find((each) => !acl.includes(each));
       if (missing !== undefined)
         throw new UsageError(`image ${args.image} is not shared with ${missing}`, { hint: `cloud images get ${args.image}` });
-      return acl.filter((each) => !accounts.includes(each));
+      return { acl: acl.filter((each) => !accounts.includes(each)) };
     });
   },
   done: (image) => `Unshared image ${printImage(image)}`,
@@ -178,16 +178,6 @@ export const unshare = changeCommand({
     { line: 'cloud images list --state all', help: 'S marks images that you share' },
   ],
 });
-
-async function changeTags(
-  context: Context,
-  word: string,
-  change: (tags: Readonly<Record<string, unknown>>) => Record<string, unknown>,
-): Promise<Image> {
-  const found = await findOneImage(context, word);
-  const { tags = {} } = await context.compute.getImage({ account: context.account, id: found.id });
-  return await context.compute.updateImage({ account: context.account, id: found.id, tags: change(tags) });
-}
 
 /** Tags as a record; their keys are data and are shown unchanged. */
 function showTags({ tags = {} }: Image): Output {
@@ -216,7 +206,7 @@ export const tags = group({
       },
       run: async (invocation) => {
         const given = Object.fromEntries(invocation.args.tag.map(parseTag));
-        const image = await changeTags(invocation, invocation.args.image, (tags) => ({ ...tags, ...given }));
+        const image = await changeFrom(invocation, invocation.args.image, ({ tags }) => ({ tags: { ...tags, ...given } }));
         invocation.note(`Tagged image ${printImage(image)}`);
         return showTags(image);
       },
@@ -231,11 +221,11 @@ export const tags = group({
       arguments: { image: one(oneImageHelp, { values: 'image' }), key: many('Key of a tag') },
       run: async (invocation) => {
         const { args } = invocation;
-        const image = await changeTags(invocation, args.image, (tags) => {
+        const image = await changeFrom(invocation, args.image, ({ tags = {} }) => {
           const missing = args.key.find((key) => !Object.hasOwn(tags, key));
           if (missing !== undefined)
             throw new UsageError(`image ${args.image} has no tag ${missing}`, { hint: `cloud images tags get ${args.image}` });
-          return Object.fromEntries(Object.entries(tags).filter(([key]) => !args.key.includes(key)));
+          return { tags: Object.fromEntries(Object.entries(tags).filter(([key]) => !args.key.includes(key))) };
         });
         invocation.note(`Removed tags of image ${printImage(image)}`);
         return showTags(image);

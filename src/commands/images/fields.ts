@@ -1,7 +1,7 @@
 import { compute as operations } from '../../api/compute.ts';
 import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { text, texts, type Values } from '../../cli/parameters.ts';
+import { filePath, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isUuid } from '../../lookup/find.ts';
 
@@ -22,7 +22,7 @@ export const imageOptions = {
   homepage: text('URL of its home page', { placeholder: 'URL' }),
   eula: text('URL of its licence', { placeholder: 'URL' }),
   tag: texts('A tag: KEY=VALUE, or KEY:=JSON for a number or true or false', { placeholder: 'KEY=VALUE' }),
-  from: text('Fields from a JSON or YAML file; - for stdin; options win', { placeholder: 'FILE', values: 'file' }),
+  from: filePath('Fields from a JSON or YAML file; - for stdin; options win'),
 };
 
 type ImageValues = Values<typeof imageOptions> & { readonly name?: string | undefined; readonly version?: string | undefined };

@@ -1,9 +1,8 @@
-import { job } from '../../api/objects.ts';
-import type { Phase } from '../../api/objects.ts';
+import { job, type Phase } from '../../api/objects.ts';
 import { storage } from '../../api/storage.ts';
 import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { inOrder, number, text, type Placed, type Values } from '../../cli/parameters.ts';
+import { filePath, inOrder, number, type Placed, text, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 
@@ -17,7 +16,7 @@ export const jobOptions = {
   init: inOrder(text('Shell command run in each zone of the phase before its tasks', { placeholder: 'CMD' })),
   memory: inOrder(number('Memory of each task of the phase, MB', { placeholder: 'MB', range: [1, 1_048_576] })),
   disk: inOrder(number('Disk of each task of the phase, GB', { placeholder: 'GB', range: [1, 1_048_576] })),
-  from: text('The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin', { placeholder: 'FILE', values: 'file' }),
+  from: filePath('The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin'),
 };
 
 /** The values of `jobOptions`. */

@@ -1,6 +1,5 @@
 import { job as jobShape, jobError, type JobError, type Phase } from '../../api/objects.ts';
-import type { Context } from '../../cli/command.ts';
-import { command } from '../../cli/command.ts';
+import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, one, text } from '../../cli/parameters.ts';
 import { getCommand, listCommand } from '../../cli/shapes.ts';
 import { bytes, records, type ColumnSpec, type Output } from '../../output/kinds.ts';

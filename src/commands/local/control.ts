@@ -3,19 +3,16 @@ import { sendControl } from '../../base/control-request.ts';
 import { controlSocketOf, shortenSocketPath, type ShortPath } from '../../base/control-socket.ts';
 import { isSystemError, LocalError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
-import { text } from '../../cli/parameters.ts';
 import { findHolder } from './holder.ts';
 import { readRunFile } from './running.ts';
 import { dataDirOf } from './service.ts';
+import { folderPath } from '../../cli/parameters.ts';
 
 /** Variable that names the data directory of the controlled service; `cloud local run` sets it for its program. */
 export const controlVariable = 'CLOUD_LOCAL_DATA';
 
 export const controlOption = {
-  data: text(`Folder of the data of the service; of ${controlVariable} in the environment when absent`, {
-    placeholder: 'DIR',
-    values: 'directory',
-  }),
+  data: folderPath(`Folder of the data of the service; of ${controlVariable} in the environment when absent`),
 };
 
 /** The data directory of the service that a command controls. */

@@ -5,7 +5,7 @@ import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { UsageError } from '../../base/errors.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { text } from '../../cli/parameters.ts';
+import { folderPath, text } from '../../cli/parameters.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { controlledDataOf, controlOption } from './control.ts';
@@ -31,7 +31,7 @@ const forkOptions = {
   ...controlOption,
   ...serving,
   snapshot: text('Fork this snapshot, not what is there now', { placeholder: 'NAME' }),
-  to: text('Folder for its data; a new one when absent', { placeholder: 'DIR', values: 'directory' }),
+  to: folderPath('Folder for its data; a new one when absent'),
 };
 
 export const fork = command({

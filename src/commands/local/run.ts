@@ -3,7 +3,7 @@ import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { UsageError } from '../../base/errors.ts';
-import { many, text, type Values } from '../../cli/parameters.ts';
+import { filePath, folderPath, many, text, type Values } from '../../cli/parameters.ts';
 import type { LocalService } from '../../server/local.ts';
 import { controlledDataOf, controlVariable } from './control.ts';
 import { describeEnvironment } from './environment.ts';
@@ -17,12 +17,9 @@ const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, .
 const runOptions = {
   ...shared,
   snapshot: text('Begin with what this snapshot holds', { placeholder: 'NAME' }),
-  data: text('Begin with what the services with this data hold', {
-    placeholder: 'DIR',
-    values: 'directory',
-  }),
+  data: folderPath('Begin with what the services with this data hold'),
   fixtures: text('Objects and users to begin with; see local seed', { placeholder: 'DIR|FILE', values: 'file' }),
-  log: text("Write the services' log to this file", { placeholder: 'FILE', values: 'file' }),
+  log: filePath("Write the services' log to this file"),
 };
 type RunOptions = Values<typeof runOptions>;
 

@@ -1,5 +1,4 @@
-import type { Context } from '../../cli/command.ts';
-import { command } from '../../cli/command.ts';
+import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { maybe } from '../../cli/parameters.ts';
 import { NotFoundError } from '../../base/errors.ts';

@@ -7,7 +7,7 @@ import { build } from '../../base/build.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
-import { choice, duration, flag, number, text, texts, type Values } from '../../cli/parameters.ts';
+import { choice, duration, filePath, flag, folderPath, number, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
@@ -16,8 +16,8 @@ import { watchLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
-/** Names the data directory, for every command of `local`. */
-export const dataOption = { data: text('Folder of its data', { placeholder: 'DIR', values: 'directory' }) };
+/** Where a data directory is, for every command of `local`. */
+export const dataOption = { data: folderPath('Folder of its data') };
 
 const isolations = ['bubblewrap', 'namespaces', 'none'] as const;
 
@@ -37,19 +37,19 @@ export const serveOptions = {
   ),
   jobSlots: number('Tasks of jobs that run at once; as many as there are cores when absent', { range: [1, 1024] }),
   jobTimeLimit: duration('Longest time of a task of a job; usually 1h'),
-  publicKey: text('Register this public key, and make none', { placeholder: 'FILE', values: 'file' }),
+  publicKey: filePath('Register this public key, and make none'),
   empty: flag('Without samples'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
   peer: texts('Images can be imported from the local service with this data, as a datacenter', { placeholder: 'NAME=DIR' }),
   limits: flag('Show provisioning limits'),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
   addAccount: texts('Add an account with a key and a profile', { placeholder: 'LOGIN' }),
-  attestationAuthority: text('Trust key attestations issued under this certificate', { placeholder: 'FILE', values: 'file' }),
+  attestationAuthority: filePath('Trust key attestations issued under this certificate'),
   staleness: number('Let reads of users, roles and policies lag behind writes', { range: [0, 3_600_000], placeholder: 'MS' }),
   throttle: text('Rate limit of the compute service, like 10/s', { placeholder: 'N/s' }),
   latency: number('Delay every response', { range: [0, 600_000], placeholder: 'MS' }),
   fault: text('Failures, like createkey=InternalError*2', { placeholder: 'SPEC' }),
-  replay: text('Answer from this file of cloud local record', { placeholder: 'FILE', values: 'file' }),
+  replay: filePath('Answer from this file of cloud local record'),
 };
 export type ServeOptions = Values<typeof serveOptions>;
 

@@ -2,7 +2,7 @@ import { compute as operations } from '../../api/compute.ts';
 import { policy as policyShape, type Policy } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { maybe, one, text, texts } from '../../cli/parameters.ts';
+import { filePath, maybe, one, text, texts } from '../../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { ApiError, UsageError, withHint } from '../../base/errors.ts';
@@ -62,7 +62,7 @@ const create = changeCommand({
   options: {
     rule: texts(`Rule: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
     description: text('Description'),
-    from: text(fromHelp, { placeholder: 'FILE', values: 'file' }),
+    from: filePath(fromHelp),
     ...waitOptions,
   },
   id: 'name',
@@ -99,7 +99,7 @@ const update = changeCommand({
     rule: texts('Rule that replaces all rules', { placeholder: 'RULE', values: 'rule' }),
     addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
     removeRule: texts('Rule to remove', { placeholder: 'RULE', values: 'rule' }),
-    from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    from: filePath('Fields to replace from a JSON or YAML file; - for stdin'),
     ...waitOptions,
   },
   id: 'name',

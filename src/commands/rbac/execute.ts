@@ -2,15 +2,15 @@ import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
 import { createRole, readCurrentRole, updateRole } from '../roles/write.ts';
-import { addMembers } from '../roles/members.ts';
 import { askNewPassword } from '../users/password.ts';
 import type { Change, Step } from '../../rbac/change.ts';
 import type { RoleDocument } from '../../rbac/document.ts';
 import { findTags, requestPath } from '../../lookup/resource.ts';
-import { parseMember, printMember, type RoleFields } from '../../lookup/role.ts';
+import type { RoleFields } from '../../lookup/role.ts';
 import { toRequestPath, type State } from '../../rbac/state.ts';
 import { isStoragePath } from '../../rbac/tree.ts';
 import { changeRoleTags } from '../../transfer/tree/role-tags.ts';
+import { readMembers, writeMembers } from '../roles/members.ts';
 
 /** Passwords of the users that a plan creates, by login. */
 export type Passwords = ReadonlyMap<string, string>;
@@ -36,13 +36,9 @@ export async function collectPasswords(context: Context, changes: readonly Chang
 }
 
 function toFields({ members, default_members: defaults, policies, name }: Partial<Omit<RoleDocument, 'id'>>): RoleFields {
-  const all = addMembers(
-    (members ?? []).map((word) => parseMember(word, false)),
-    (defaults ?? []).map((word) => parseMember(word, true)),
-  );
   return {
     ...(name !== undefined && { name }),
-    ...((members ?? defaults) && { members: all }),
+    ...((members ?? defaults) && { members: readMembers(members, defaults) }),
     ...(policies && { policies }),
   };
 }
@@ -60,9 +56,9 @@ async function fillMembers(
   const { members, default_members: defaults } = fields;
   if ((members === undefined) === (defaults === undefined)) return fields;
   const now = (await readCurrentRole(context, id, isOld))?.members ?? [];
-  const pick = (isDefault: boolean): string[] => now.filter((member) => member.default === isDefault).map(printMember);
-  // A user who is listed only in `members` no longer has the role by default.
-  return { ...fields, members: members ?? pick(false), default_members: defaults ?? pick(true).filter((word) => !members?.includes(word)) };
+  // Who is only said to be a member does not have the role by default any more.
+  const byDefault = defaults ?? writeMembers(now, true).filter((word) => !members?.includes(word));
+  return { ...fields, members: members ?? writeMembers(now, false), default_members: byDefault };
 }
 
 function keyPath(user: string, fingerprint: string): string {

@@ -2,10 +2,11 @@ import { NotFoundError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import { contactFields, type Key } from '../../api/resources.ts';
 import type { KeyDocument, RbacDocument, RoleDocument, UserDocument } from '../../rbac/document.ts';
-import { printMember, type Role } from '../../lookup/role.ts';
+import type { Role } from '../../lookup/role.ts';
 import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
 import { findTree, isInTree, isStoragePath } from '../../rbac/tree.ts';
 import { readEntryTags } from './entry-tags.ts';
+import { writeMembers } from '../roles/members.ts';
 
 function byName<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
@@ -22,12 +23,8 @@ function writeUser(user: State['users'][number]): UserDocument {
 }
 
 function writeRole({ id, name, members, policies }: Role): RoleDocument {
-  const pick = (isDefault: boolean): string[] =>
-    members
-      .filter((member) => member.default === isDefault)
-      .map(printMember)
-      .toSorted();
-  return { id, name, default_members: pick(true), members: pick(false), policies: policies.map((policy) => policy.name) };
+  const [asking, byDefault] = [writeMembers(members, false).toSorted(), writeMembers(members, true).toSorted()];
+  return { id, name, default_members: byDefault, members: asking, policies: policies.map((policy) => policy.name) };
 }
 
 /** The document that says what an account has, everything in an order of its own. */

@@ -14,13 +14,8 @@ import { showRows } from '../../cli/rows.ts';
 function findEntry(entries: readonly Unfinished[], word: string): Unfinished {
   const found = entries.filter(({ id }) => id === word || (word.length > 2 && id.startsWith(word)));
   const [first, ...others] = found;
-  if (first === undefined)
-    throw createAbsentError(
-      'interrupted work',
-      word,
-      entries.map(({ id }) => id),
-      'cloud resume --list',
-    );
+  const ids = entries.map(({ id }) => id);
+  if (first === undefined) throw createAbsentError('interrupted work', word, ids, 'cloud resume --list');
   if (others.length > 0)
     throw new UsageError(`interrupted work "${word}" is ambiguous: ${found.map(({ id }) => id).join(', ')}`, { hint: 'give the full id' });
   return first;

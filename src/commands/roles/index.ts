@@ -2,7 +2,7 @@ import { compute as operations } from '../../api/compute.ts';
 import { role as roleShape, type RoleMember } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { maybe, one, text, texts, type Values } from '../../cli/parameters.ts';
+import { filePath, maybe, one, text, texts, type Values } from '../../cli/parameters.ts';
 import { changeCommand, deleteCommand, explainUnlisted, getCommand, isForbidden, listCommand } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -10,9 +10,9 @@ import { record } from '../../output/kinds.ts';
 import { roleDocument } from '../../rbac/document.ts';
 import { editYaml } from '../rbac/editor.ts';
 import { findRole, isIdLike, isUuid, lookUpRole, readUuid, requireRole } from '../../lookup/find.ts';
-import { listRoles, parseMember, printMember, type FoundRole, type Member, type Role, type RoleFields } from '../../lookup/role.ts';
+import { listRoles, type FoundRole, type Member, type Role, type RoleFields } from '../../lookup/role.ts';
 import { requireUnchanged } from '../../rbac/settle.ts';
-import { addMembers, removeMembers, resolveMembers } from './members.ts';
+import { addMembers, readMembers, removeMembers, resolveMembers, writeMembers } from './members.ts';
 import { changePolicies, resolvePolicies } from './policies.ts';
 import { tags } from './tags.ts';
 import { createRole, isRoleShown, readCurrentRole, updateRole } from './write.ts';
@@ -53,7 +53,7 @@ const create = changeCommand({
     member: texts(`Who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
     defaultMember: texts(`Who has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
     policy: texts('Policy that the members get, by name or id', { placeholder: 'NAME', values: 'policy' }),
-    from: text('Name, members and policies from a JSON or YAML file; - for stdin; options win', { placeholder: 'FILE', values: 'file' }),
+    from: filePath('Name, members and policies from a JSON or YAML file; - for stdin; options win'),
     ...waitOptions,
   },
   id: 'name',
@@ -84,7 +84,7 @@ const updateOptions = {
   removeMember: texts('Member to remove', { placeholder: 'LOGIN', values: 'user' }),
   addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
   removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
-  from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+  from: filePath('Fields to replace from a JSON or YAML file; - for stdin'),
   ...waitOptions,
 };
 
@@ -158,11 +158,10 @@ const edit = command({
   run: async (invocation) => {
     const { args, options, world } = invocation;
     const { role: before, isOld } = await openRole(invocation, args.role);
-    const pick = (isDefault: boolean): string[] => before.members.filter((member) => member.default === isDefault).map(printMember);
     const value = {
       name: before.name,
-      default_members: pick(true),
-      members: pick(false),
+      default_members: writeMembers(before.members, true),
+      members: writeMembers(before.members, false),
       policies: before.policies.map(({ name }) => name),
     };
     const edited = await editYaml(invocation, {
@@ -171,13 +170,10 @@ const edit = command({
       value,
       save: async (file) => {
         const read = await readRecord(world, file, editable);
-        const { name, members = [], default_members: defaults = [], policies = [] } = read as Partial<typeof value>;
+        const { name, members, default_members: defaults, policies = [] } = read as Partial<typeof value>;
         requireUnchanged(`role ${before.name}`, before, await readCurrentRole(invocation, before.id, isOld));
-        const all = addMembers(
-          members.map((word) => parseMember(word, false)),
-          defaults.map((word) => parseMember(word, true)),
-        );
-        return await updateRole(invocation, before.id, { name: name ?? before.name, members: all, policies }, isOld);
+        const fields = { name: name ?? before.name, members: readMembers(members, defaults), policies };
+        return await updateRole(invocation, before.id, fields, isOld);
       },
     });
     if (edited === undefined) {

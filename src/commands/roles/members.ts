@@ -37,6 +37,20 @@ export function addMembers(members: readonly Member[], added: readonly Member[])
   return [...kept, ...known];
 }
 
+/** Members by words: those that have to ask for the role, and those that have it by default. */
+export function readMembers(plain: readonly string[] = [], byDefault: readonly string[] = []): Member[] {
+  const asking = plain.map((word) => parseMember(word, false));
+  return addMembers(
+    asking,
+    byDefault.map((word) => parseMember(word, true)),
+  );
+}
+
+/** The words of members that have a role by default, or of those that have to ask for it. */
+export function writeMembers(members: readonly Member[], isDefault: boolean): string[] {
+  return members.filter((member) => member.default === isDefault).map(printMember);
+}
+
 /** Members without some, which are named as members are added. @throws {UsageError} for one that is not there */
 export function removeMembers(members: readonly Member[], words: readonly string[], role: string): Member[] {
   const candidates = members.map((member) => ({ id: member.id ?? '', name: printMember(member), member }));

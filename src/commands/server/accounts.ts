@@ -1,7 +1,7 @@
 import { command, type AnyCommand } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { flag, one, text } from '../../cli/parameters.ts';
+import { filePath, flag, one, text } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
@@ -40,7 +40,7 @@ export const create = command({
   options: {
     ...databaseOptions,
     email: text('E-mail address of the account', { placeholder: 'ADDRESS' }),
-    publicKey: text('Its first key, in OpenSSH format', { placeholder: 'FILE', values: 'file' }),
+    publicKey: filePath('Its first key, in OpenSSH format'),
   },
   run: async (invocation) => {
     const { args, options, world, note } = invocation;

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
-import { text, withTopic, type Values } from '../../cli/parameters.ts';
+import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { World } from '../../base/world.ts';
 
@@ -17,12 +17,8 @@ export const bytesOptions = withTopic('engines', {
       placeholder: 'URL',
     },
   ),
-  bytesCredentials: text(
+  bytesCredentials: filePath(
     `Read the key pair of s3:// from this file, as AWS tools write it; ${idVariable} and ${secretVariable} when absent`,
-    {
-      placeholder: 'FILE',
-      values: 'file',
-    },
   ),
 });
 

@@ -1,5 +1,4 @@
-import { command } from '../../cli/command.ts';
-import type { Context } from '../../cli/command.ts';
+import { command, type Context } from '../../cli/command.ts';
 import { duration, flag } from '../../cli/parameters.ts';
 import { exitCodes, PartialError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { text, withTopic, type Values } from '../../cli/parameters.ts';
+import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 
 /** Where a gateway keeps what it serves, for every command of `server`. */
@@ -9,10 +9,7 @@ const databaseVariable = 'CLOUD_SERVER_DATABASE';
 
 export const databaseOptions = withTopic('engines', {
   database: text(`PostgreSQL database, without a password; ${databaseVariable} when absent`, { placeholder: 'URL' }),
-  databaseFile: text('Read the URL of the database from this file, with a password if it needs one', {
-    placeholder: 'FILE',
-    values: 'file',
-  }),
+  databaseFile: filePath('Read the URL of the database from this file, with a password if it needs one'),
 });
 
 function parseUrl(given: string, url: string): URL {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { command } from '../../cli/command.ts';
+import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { choice, duration, flag, number, text, texts, withTopic, type Values } from '../../cli/parameters.ts';
-import type { Context } from '../../cli/command.ts';
+import { choice, duration, filePath, flag, folderPath, number, text, texts, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
@@ -14,10 +13,7 @@ import { untilInterrupted } from '../../base/world.ts';
 
 /** How tasks of jobs run. */
 const taskOptions = withTopic('tasks', {
-  workDir: text('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket', {
-    placeholder: 'DIR',
-    values: 'directory',
-  }),
+  workDir: folderPath('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket'),
   noJobs: flag('Leave tasks of jobs to workers'),
   isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', [
     'bubblewrap',
@@ -34,9 +30,9 @@ const gatewayOptions = {
   computePort: number('Port of the compute service; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
   storPort: number('Port of the object storage; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
   host: text('Address to listen on; this machine by default', { placeholder: 'ADDRESS' }),
-  tlsCert: text('Certificate in PEM, with those above it', { placeholder: 'FILE', values: 'file' }),
-  tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
-  tlsDir: text('Folder of a certificate, made when it is empty', { placeholder: 'DIR', values: 'directory' }),
+  tlsCert: filePath('Certificate in PEM, with those above it'),
+  tlsKey: filePath('Key of the certificate, PEM'),
+  tlsDir: folderPath('Folder of a certificate, made when it is empty'),
   http: flag('Without TLS'),
   ...adminOptions,
   publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),

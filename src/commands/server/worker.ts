@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { choice, duration, flag, number, text, texts } from '../../cli/parameters.ts';
+import { choice, duration, flag, folderPath, number, text, texts } from '../../cli/parameters.ts';
 import { writeLimitName, type LimitName, type LimitValues } from '../../api/service-limits.ts';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
@@ -31,10 +31,7 @@ export const worker = command({
   options: {
     ...databaseOptions,
     ...bytesOptions,
-    workDir: text('Folder in which tasks run; that of the contents when absent', {
-      placeholder: 'DIR',
-      values: 'directory',
-    }),
+    workDir: folderPath('Folder in which tasks run; that of the contents when absent'),
     slots: number('Tasks at once; by default, cores', { range: [1, 1024] }),
     accountTasks: number('Most tasks of an account at once, counted over all workers and gateways; no limit when absent', {
       range: [1, 1_000_000],

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { text, texts, type Values, withTopic } from '../../cli/parameters.ts';
+import { filePath, texts, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { baseName, type RemotePath } from '../../transfer/path.ts';
 import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
@@ -9,10 +9,7 @@ import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
 export const filterOptions = withTopic('filters', {
   include: texts('Only files whose name, or path when it has a slash, matches', { placeholder: 'PATTERN' }),
   exclude: texts('Leave out what matches, also what --include takes; with / at its end directories only', { placeholder: 'PATTERN' }),
-  excludeFrom: text('Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing', {
-    placeholder: 'FILE',
-    values: 'file',
-  }),
+  excludeFrom: filePath('Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'),
 });
 
 /** Values of these options, and of a list that the command takes as well. */

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { flag, text, withTopic } from '../../cli/parameters.ts';
+import { filePath, flag, withTopic } from '../../cli/parameters.ts';
 import { ApiError, createContradiction, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, isPattern, type NameForm } from '../../transfer/tree/glob.ts';
@@ -8,10 +8,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { missing } from './paths.ts';
 
-const pathsFrom = text('Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL', {
-  placeholder: 'FILE',
-  values: 'file',
-});
+const pathsFrom = filePath('Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL');
 
 const glob = flag('Take paths as patterns with *, ?, **, [a-z] and {a,b}');
 

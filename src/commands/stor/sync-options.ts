@@ -1,4 +1,4 @@
-import { duration, flag, text } from '../../cli/parameters.ts';
+import { duration, filePath, flag } from '../../cli/parameters.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { backupDirOption } from './backup-dir.ts';
 import { transferOptions } from './engine.ts';
@@ -10,10 +10,7 @@ import { compareOptions, copyOptions } from './sync-steps.ts';
 export const syncOptions = {
   ...guardOptions,
   dryRun: flag('Only show what would be done', { short: 'n' }),
-  plan: text('Only write the steps, for cloud stor run', {
-    placeholder: 'FILE',
-    values: 'file',
-  }),
+  plan: filePath('Only write the steps, for cloud stor run'),
   watch: flag('Go on with what changes, until Ctrl-C', { short: 'w' }),
   watchInterval: duration('With --watch: longest time between runs'),
   backupDir: backupDirOption,

@@ -2,7 +2,7 @@ import { compute as operations } from '../../api/compute.ts';
 import { contactFields, user as userShape, type User } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { flag, maybe, one, text } from '../../cli/parameters.ts';
+import { filePath, flag, maybe, one, text } from '../../cli/parameters.ts';
 import { canAsk } from '../../cli/prompt.ts';
 import { changeCommand, deleteCommand, isForbidden, listCommand, listFieldNames } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
@@ -51,7 +51,7 @@ const create = changeCommand({
     'The password is asked for without being shown, or read from a file or stdin; a record of --from may hold it too. A new user may do nothing until a role says otherwise: cloud roles create.',
   aliases: ['add'],
   arguments: { login: maybe('Login, unique within the account') },
-  options: { ...contactOptions, from: text(fromHelp, { placeholder: 'FILE', values: 'file' }), ...passwordOptions, ...waitOptions },
+  options: { ...contactOptions, from: filePath(fromHelp), ...passwordOptions, ...waitOptions },
   id: 'login',
   columns: ['id', 'login', 'email'],
   change: async (invocation) => {
@@ -83,7 +83,7 @@ const update = changeCommand({
   options: {
     login: text('New login'),
     ...contactOptions,
-    from: text(fromHelp, { placeholder: 'FILE', values: 'file' }),
+    from: filePath(fromHelp),
     ...waitOptions,
   },
   id: 'login',

@@ -1,13 +1,13 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { flag, text, type Values } from '../../cli/parameters.ts';
+import { filePath, flag, type Values } from '../../cli/parameters.ts';
 import { askSecret } from '../../cli/prompt.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 
 /** Where a password comes from: never from the command line, where others can see it. */
 export const passwordOptions = {
   passwordStdin: flag('Read the password from stdin'),
-  passwordFile: text('Read the password from a file', { placeholder: 'FILE', values: 'file' }),
+  passwordFile: filePath('Read the password from a file'),
 };
 
 const hint = 'give it with --password-stdin or --password-file';

@@ -4,7 +4,7 @@ import { section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import { listOf, objectOf, type Response, type Wanted } from '../response.ts';
 import { signDate, signUrl, type Signing } from '../sign.ts';
-import { makeKey, makeKeyPair, makeOtherPair, makePolicy, makeRole, makeUser, makeUserKey } from './steps.ts';
+import { askUntilOther, makeKey, makeKeyPair, makeOtherPair, makePolicy, makeRole, makeUser, makeUserKey } from './steps.ts';
 
 type Change = Partial<Pick<Signing, 'keyName' | 'isBare' | 'isWrong' | 'algorithm' | 'user' | 'key' | 'account'>> & {
   readonly skew?: number;
@@ -26,13 +26,8 @@ async function get(at: At, path: string, change: Change = {}, headers: Headers =
 }
 
 /** Repeats a request until the service knows its key: replicated data may lag. */
-async function expectTaken(at: At, what: string, ask: () => Promise<Response>): Promise<Response> {
-  let last: Response | undefined;
-  const found = at.until(what, async () => {
-    last = await ask();
-    return last.status === 401 ? undefined : last;
-  });
-  return found;
+function expectTaken(at: At, what: string, ask: () => Promise<Response>): Promise<Response> {
+  return askUntilOther(at, what, [401], ask);
 }
 
 /** Sends a GET as the sub-user. */
@@ -181,11 +176,7 @@ export const access = section('compute', '2 Access-control rules', {
       const path = `/${at.account}/users/${String(login)}/keys`;
       at.expect(await getAsUser(at, path), forbidden);
       at.expect(await at.compute('PUT', path, { json: { 'role-tag': [role.name] } }), { status: 200 });
-      const allowed = await at.until('the tag counts', async () => {
-        const response = await getAsUser(at, path);
-        return response.status === 403 ? undefined : response;
-      });
-      at.expect(allowed, { status: 200 });
+      at.expect(await askUntilOther(at, 'the tag counts', [403], () => getAsUser(at, path)), { status: 200 });
     },
   },
   'each-action': {

@@ -55,10 +55,8 @@ export const places = section('compute', '4 Datacenters and services', {
     reads: true,
     run: async (at) => {
       const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/services'), { status: 200 })));
-      at.assert(
-        urls.every((url) => URL.canParse(String(url))),
-        `the addresses are ${JSON.stringify(urls)}`,
-      );
+      const areUrls = urls.every((url) => URL.canParse(String(url)));
+      at.assert(areUrls, `the addresses are ${JSON.stringify(urls)}`);
     },
   },
 });
@@ -91,14 +89,10 @@ export const images = section('compute', '4 Images', {
     run: async (at) => {
       const found = await listImages(at);
       assertShape(at, found, image, imageRest);
-      at.assert(
-        found.every(({ state }) => state === 'active'),
-        'an image is not active',
-      );
-      at.assert(
-        found.every(({ files }) => !Array.isArray(files) || files.length <= 1),
-        'an image has more than one file (section 8)',
-      );
+      const areActive = found.every(({ state }) => state === 'active');
+      at.assert(areActive, 'an image is not active');
+      const haveOneFile = found.every(({ files }) => !Array.isArray(files) || files.length <= 1);
+      at.assert(haveOneFile, 'an image has more than one file (section 8)');
     },
   },
   'list-images-all': {

@@ -29,10 +29,8 @@ function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
         const keys = listOf(at.expect(await at.compute('GET', await base(at)), { status: 200 }));
         assertShape(at, keys, key, { attested: 'flag', multifactor: 'list' });
         const md5 = /^[\da-f]{2}(?::[\da-f]{2}){15}$/u;
-        at.assert(
-          keys.every(({ fingerprint }) => md5.test(String(fingerprint))),
-          'a fingerprint is not one of MD5',
-        );
+        const areMd5 = keys.every(({ fingerprint }) => md5.test(String(fingerprint)));
+        at.assert(areMd5, 'a fingerprint is not one of MD5');
       },
     },
     [`create-${prefix}key`]: {

@@ -80,6 +80,14 @@ export async function readWritten(at: At, path: string, isThere: (record: Json) 
   });
 }
 
+/** Repeats a request while its response has one of these statuses: replicated data may lag. */
+export async function askUntilOther(at: At, what: string, statuses: readonly number[], ask: () => Promise<Response>): Promise<Response> {
+  return at.until(what, async () => {
+    const response = await ask();
+    return statuses.includes(response.status) ? undefined : response;
+  });
+}
+
 /** Waits until a deleted resource is no longer found. */
 export async function assertGone(at: At, path: string): Promise<void> {
   await at.until(`${path} is gone`, async () =>

@@ -2,7 +2,7 @@ import type { Headers } from '../../../api/message.ts';
 import type { At } from '../at.ts';
 import { section } from '../check.ts';
 import { Skip } from '../outcome.ts';
-import { makeKey, makeKeyPair, makeOtherPair, makeRole, makeUser, makeUserKey } from '../compute/steps.ts';
+import { askUntilOther, makeKey, makeKeyPair, makeOtherPair, makeRole, makeUser, makeUserKey } from '../compute/steps.ts';
 import type { Response, Wanted } from '../response.ts';
 import { signDate, signUrl, type Signing } from '../sign.ts';
 import { makeHome, putText } from './directories.ts';
@@ -91,11 +91,8 @@ export const authentication = section('storage', '5 Authentication', {
       const path = await at.need(makeSecret);
       at.expect(await send(at, change, { role: String(name) }), { status: 403 });
       at.expect(await putText(at, path, 'a text\n', { 'role-tag': String(name) }), { status: 204 });
-      const allowed = await at.until('the role counts', async () => {
-        const response = await send(at, change, { role: String(name) });
-        return response.status === 403 || response.status === 409 ? undefined : response;
-      });
-      at.expect(allowed, { status: 200 });
+      const ask = (): Promise<Response> => send(at, change, { role: String(name) });
+      at.expect(await askUntilOther(at, 'the role counts', [403, 409], ask), { status: 200 });
     },
   },
   'signed-url': {

@@ -1,6 +1,5 @@
 import { group, type AnyCommand, type Context } from '../../../cli/command.ts';
-import type { Parsed } from '../../../cli/plain-line.ts';
-import { parsePlainLine } from '../../../cli/plain-line.ts';
+import { parsePlainLine, type Parsed } from '../../../cli/plain-line.ts';
 import { globalOptions } from '../../../cli/globals.ts';
 import { findChild } from '../../../cli/tree.ts';
 import { UsageError, exitCodes, explain } from '../../../base/errors.ts';
