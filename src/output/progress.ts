@@ -69,10 +69,6 @@ function describePart(moved: number, size: number | undefined): string {
   return `${String(percent).padStart(3)}% of ${formatSize(size)}`;
 }
 
-function countFiles(count: number): string {
-  return `${countOf(count, 'file')}`;
-}
-
 /** Default milliseconds between two plain lines. */
 const usualInterval = 10_000;
 
@@ -104,7 +100,7 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
 
   function describeTotal(at: number): string {
     const speed = rate.add(at, moved);
-    const files = expected.files > done + failed ? `${done} of ${countFiles(expected.files)}` : countFiles(done);
+    const files = expected.files > done + failed ? `${done} of ${countOf(expected.files, 'file')}` : countOf(done, 'file');
     const rest = measureAll() - moved - kept;
     const left = rest > 0 && speed > 0 ? `, ${formatDuration(Math.ceil(rest / speed) * 1000)} left` : '';
     const failures = failed > 0 ? `, ${failed} failed` : '';
@@ -140,12 +136,12 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
     if (isJson) return JSON.stringify({ summary: { files: done, bytes: moved, kept, failed: failures, retries, milliseconds } });
     // Links and renamed files move no bytes; a single one needs no summary.
     if (begun.files === 0 && others > 0 && failures === 0)
-      return others === 1 ? undefined : `${countFiles(others)} in ${formatDuration(milliseconds)}`;
+      return others === 1 ? undefined : `${countOf(others, 'file')} in ${formatDuration(milliseconds)}`;
     const speed = milliseconds > 0 ? ` (${formatRate((moved / milliseconds) * 1000)})` : '';
     const earlier = kept > 0 ? `, ${formatSize(kept)} kept from an earlier run` : '';
     const repeated = retries > 0 ? `, ${countOf(retries, 'request')} repeated` : '';
     const failure = failures > 0 ? `, ${failures} failed` : '';
-    return `${countFiles(done)}, ${formatSize(moved)} in ${formatDuration(milliseconds)}${speed}${earlier}${repeated}${failure}`;
+    return `${countOf(done, 'file')}, ${formatSize(moved)} in ${formatDuration(milliseconds)}${speed}${earlier}${repeated}${failure}`;
   }
 
   return {
