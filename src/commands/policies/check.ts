@@ -45,7 +45,7 @@ function printRow({ severity, policy, rule, message, text, offset, length }: Row
   return `${lines.map(escapeControl).join('\n')}\n`;
 }
 
-/** Fails at the end when rules would be refused, and says how many there were otherwise. */
+/** Prints the number of findings. @throws {PartialError} if there are errors */
 function conclude({ note, args }: Pick<Context, 'note'> & { args: { file: string } }, rows: readonly Row[], rules: number): void {
   const errors = rows.filter(({ severity }) => severity === 'error').length;
   const warnings = countOf(rows.length - errors, 'warning');

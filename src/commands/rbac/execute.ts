@@ -56,7 +56,7 @@ async function fillMembers(
   const { members, default_members: defaults } = fields;
   if ((members === undefined) === (defaults === undefined)) return fields;
   const now = (await readCurrentRole(context, id, isOld))?.members ?? [];
-  // Who is only said to be a member does not have the role by default any more.
+  // A user who is listed only in `members` no longer has the role by default.
   const byDefault = defaults ?? writeMembers(now, true).filter((word) => !members?.includes(word));
   return { ...fields, members: members ?? writeMembers(now, false), default_members: byDefault };
 }
