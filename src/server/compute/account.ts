@@ -39,7 +39,7 @@ export async function getConfig(_: InputOf<typeof compute.getConfig>, { account 
   return showConfig(account);
 }
 
-/** UpdateConfig. Errors: 409 `InvalidArgument` when the network is not a UUID or not known. */
+/** UpdateConfig. Errors: 409 `InvalidArgument` if the network is not a UUID or does not exist. */
 export async function updateConfig({ default_network: network }: InputOf<typeof compute.updateConfig>, call: Call): Promise<Config> {
   const { account, store, now } = call;
   if (!isUuid(network)) throw new ApiError(409, 'InvalidArgument', `default_network must be a UUID, not ${network}`);

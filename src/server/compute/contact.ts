@@ -21,13 +21,13 @@ const columns = {
 
 const fields = Object.keys(columns) as (keyof typeof columns)[];
 
-/** The columns of contact fields that nobody has filled in. */
+/** Columns of empty contact fields. */
 export const emptyContact = Object.fromEntries(Object.values(columns).map((column) => [column, null])) as Record<
   (typeof columns)[keyof typeof columns],
   null
 >;
 
-/** Contact fields of an account or sub-user as the API shows them: empty ones are left out, dates are ISO 8601. */
+/** Contact fields of an account or sub-user as the API shows them: empty fields are omitted, dates are ISO 8601. */
 export function showContact(row: ContactRow): Contact & { email: string; created: string; updated: string } {
   const filled = fields.map((field) => [field, row[columns[field]]] as const).filter(([, value]) => value !== null && value !== '');
   return {
@@ -38,14 +38,14 @@ export function showContact(row: ContactRow): Contact & { email: string; created
   };
 }
 
-/** The columns that an update changes: those whose fields were given; an empty string clears. */
+/** The columns that an update changes; an empty string clears a column. */
 export function readContact(input: Contact): Partial<ContactRow> {
   const given = fields.filter((field) => input[field] !== undefined);
   const changes = Object.fromEntries(given.map((field) => [columns[field], input[field] === '' ? null : input[field]]));
   return { ...changes, ...(input.email !== undefined && { email: input.email }) };
 }
 
-/** @throws {ApiError} 409 `InvalidArgument` when the text does not look like an e-mail address. */
+/** @throws {ApiError} 409 `InvalidArgument` if the text does not look like an e-mail address */
 export function checkEmail(email: string | undefined): void {
   if (email === undefined || /^[^\s@]+@[^\s@]+$/u.test(email)) return;
   throw new ApiError(409, 'InvalidArgument', `email must be an e-mail address, not "${email}"`);

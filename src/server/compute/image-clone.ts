@@ -10,7 +10,7 @@ import { assertRoomForImages } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 import { requireImage } from './images.ts';
 
-/** The origin of a clone: copied too where it is not the operator's, and then hidden. */
+/** The origin of a cloned image. Unless it belongs to the operator, it is copied too, in state `disabled`. */
 async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, call: Call): Promise<string | null> {
   if (source.origin === null) return null;
   const origin = await transaction.selectFrom('images').selectAll().where('id', '=', source.origin).executeTakeFirst();
@@ -28,7 +28,10 @@ async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, c
   return copy.id;
 }
 
-/** CloneImage. Errors: 422 `ImageNotShared` when the image does not name the account, 422 `NotImageOwnerError` for an origin of a third one, 409 `InvalidArgument` for one without a file. */
+/**
+ * CloneImage. Errors: 422 `ImageNotShared` if the image does not list the account, 422 `NotImageOwnerError` for an origin of a third
+ * account, 409 `InvalidArgument` for an image without a file.
+ */
 export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, call) => {
   await settleCreations(call);
   const { account, store } = call;
@@ -37,7 +40,7 @@ export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, cal
     if (!(JSON.parse(source.acl) as string[]).includes(account.id)) {
       throw new ApiError(422, 'ImageNotShared', `image ${id} is not shared with ${account.login}`);
     }
-    // Nothing would ever finish the copy of one that is being made.
+    // If the image is still being created, nothing would ever complete its copy.
     if (source.content === null && source.state !== 'active') {
       throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${source.state} and has no file to copy`);
     }

@@ -15,7 +15,7 @@ import { readImageFields } from './image-input.ts';
 import { assertRoomForImages } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 
-/** Milliseconds that the making of an image takes where the settings do not say. */
+/** Default duration of image creation, milliseconds. */
 const usualTime = 1000;
 
 const creationMessages: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const creationMessages: Readonly<Record<string, string>> = {
   InternalError: 'an internal error occurred',
 };
 
-/** Types of the images that instances of a brand give. */
+/** Type of the images created from instances of a brand. */
 const typesByBrand: Readonly<Record<string, string>> = { lx: 'lx-dataset', kvm: 'zvol', bhyve: 'zvol' };
 
 async function requireMachine(id: string, { account, store }: Call): Promise<MachineRow> {
@@ -38,12 +38,12 @@ async function requireMachine(id: string, { account, store }: Call): Promise<Mac
   return machine;
 }
 
-/** The error that a sample instance stands for by its name. */
+/** The error that a sample instance produces, encoded in its name. */
 function readFailure({ name }: MachineRow): string | undefined {
   return /^fails-(\w+)$/u.exec(name)?.[1];
 }
 
-/** Codes that the request itself is refused with. */
+/** Throws errors with which the request itself is rejected. */
 function refuseAtOnce(failure: string | undefined): void {
   if (failure === 'InsufficientServerVersionError')
     throw new ApiError(422, failure, 'the server of the instance is too old to make images');
@@ -73,8 +73,8 @@ function nameJob(job: string): Headers {
 }
 
 /**
- * CreateImageFromMachine: answers at once with the image in state `creating`. Errors: 409 `InvalidArgument` for an instance that is none
- * or runs, 422 `InsufficientServerVersionError`, 501 `NotAvailable`.
+ * CreateImageFromMachine: responds immediately with the image in state `creating`. Errors: 409 `InvalidArgument` for an instance that does
+ * not exist or is not stopped, 422 `InsufficientServerVersionError`, 501 `NotAvailable`.
  */
 export const createImageFromMachine: Handler<typeof compute.createImageFromMachine> = async (input, call) => {
   const { account, store, settings, now } = call;
@@ -119,8 +119,8 @@ async function finish({ image, machine, due }: ImageCreationRow, store: Store): 
 }
 
 /**
- * Does the background step of the images whose time has come, whenever somebody asks for images. So it needs no memory between requests: it
- * is done after a restart too, and by whichever process of several is asked.
+ * Completes the background step of due image creations. Every request about images calls this function, so that no state is kept between
+ * requests: the step also happens after a restart, in whichever of several processes gets a request.
  */
 export async function settleCreations({ store, now }: Pick<Call, 'store' | 'now'>): Promise<void> {
   const due = await store.db.selectFrom('image_creations').selectAll().where('due', '<=', now()).execute();

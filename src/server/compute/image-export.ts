@@ -18,7 +18,7 @@ import { settleCreations } from './image-creation.ts';
 import { showImage } from './image-shape.ts';
 import { requireOwnImage } from './images.ts';
 
-/** Extensions by which the file's compression is known. */
+/** File extensions by compression. */
 const extensions: Readonly<Record<string, string>> = { gzip: '.gz', bzip2: '.bz2' };
 
 interface Target {
@@ -31,7 +31,10 @@ function readCompression({ files }: ImageRow): string {
   return file?.compression ?? 'none';
 }
 
-/** Where the two files go (compute specification, section 4): into a directory under the image's name, or under the path itself. */
+/**
+ * Paths of the two files (compute specification, section 4): in the given directory under the image's name, or else with the given path as
+ * a prefix.
+ */
 async function chooseTarget(path: string, row: ImageRow, { account, store }: Call): Promise<Target> {
   const place = placeOfAbsolute(path);
   if (place === undefined) throw new ApiError(409, 'InvalidArgument', `storage_path must be a path like /${account.login}/stor/name`);
@@ -52,7 +55,7 @@ function checkTarget({ manifest, image }: Target): void {
   }
 }
 
-/** Sub-users need to be allowed to put both files there. */
+/** Sub-users need permission to put both files. */
 async function demandAccess(target: Target, { account, requireAccess }: Call): Promise<void> {
   for (const { parts, path } of [target.manifest, target.image]) {
     try {
@@ -69,7 +72,7 @@ function writeManifest(row: ImageRow): Buffer {
   return Buffer.from(`${JSON.stringify({ v: 2, uuid: id, ...shown, disabled: row.state === 'disabled' }, null, 2)}\n`);
 }
 
-/** The image's file as an object has it: the content is the same, so that no bytes are copied. */
+/** The image's file as the content of an object. Both share the same content, so no bytes are copied. */
 async function describeFile({ store }: Call, { id, files, content }: ImageRow): Promise<StoredBytes> {
   const [file] = JSON.parse(files) as { size?: number }[];
   if (content === null) throw new ApiError(501, 'NotAvailable', `the file of image ${id} is not in this datacenter`);
@@ -94,8 +97,8 @@ async function putFile(transaction: Transaction<Schema>, place: Place, bytes: St
 
 /**
  * ExportImage: writes manifest and file into the caller's storage. Errors: 422 `NotImageOwnerError`, 403 `NotAuthorized` for a path of
- * another account, 409 `InvalidArgument` for one that is none, 404 where there is no directory, 507
- * `NotEnoughSpace` where the account has no room for them.
+ * another account, 409 `InvalidArgument` for an invalid path, 404 if the directory does not exist, 507 `NotEnoughSpace` if the account has
+ * no room for the files.
  */
 export const exportImage: Handler<typeof compute.exportImage> = async ({ id, storage_path: path }, call) => {
   await settleCreations(call);

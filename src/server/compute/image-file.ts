@@ -5,20 +5,20 @@ import { streamOf, type ByteStream } from '../../api/message.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Columns of an image that say which file it has. */
+/** Columns of an image that identify its file. */
 export type ImageFile = Pick<ImageRow, 'content' | 'files'>;
 
-/** Bytes of a sample file before it is compressed. */
+/** Size of a sample file before compression, bytes. */
 const sampleSize = 64 * 1024;
 
-/** Bytes that look like anything and are the same for the same seed. */
+/** Pseudorandom bytes, the same for the same seed. */
 function makeBytes(seed: string): Buffer {
   const pieces: Buffer[] = [];
   for (let index = 0; index * 32 < sampleSize; index += 1) pieces.push(createHash('sha256').update(`${seed} ${index}`).digest());
   return Buffer.concat(pieces);
 }
 
-/** Keeps a file of an image in the byte store. */
+/** Stores the file of an image in the byte store. */
 export async function storeImageFile(store: Store, body: ByteStream, compression: string): Promise<ImageFile> {
   const hash = createHash('sha1');
   const hashed = async function* (): AsyncGenerator<Uint8Array> {
@@ -31,7 +31,7 @@ export async function storeImageFile(store: Store, body: ByteStream, compression
   return { content: id, files: JSON.stringify([{ compression, sha1: hash.digest('hex'), size }]) };
 }
 
-/** Makes the file of an image that is no copy of another one: the same for the same seed. */
+/** Generates the file of an image that is not a copy of another one; the same for the same seed. */
 export async function makeImageFile(store: Store, seed: string): Promise<ImageFile> {
   return storeImageFile(store, streamOf(await promisify(gzip)(makeBytes(seed))), 'gzip');
 }

@@ -11,9 +11,9 @@ import { listSecondImages, nameSecond } from '../peers/second-datacenter.ts';
 
 /** Images of another datacenter. */
 interface Source {
-  /** One of them, its owner in the ids of this datacenter. */
+  /** Finds an image; its owner is an account id of this datacenter. */
   find(id: string): Promise<ImageRow | undefined>;
-  /** Fetches the file of one of them into the byte store. */
+  /** Copies the file of an image into the byte store. */
   fetchFile(image: ImageRow): Promise<ImageFile>;
 }
 
@@ -22,7 +22,7 @@ function openSecond({ account, store }: Call): Source {
   return { find: async (id) => images.find((image) => image.id === id), fetchFile: ({ id }) => makeImageFile(store, id) };
 }
 
-/** Another local service: an account there is the one here that has the same login. */
+/** Another local service: its accounts correspond to accounts here with the same login. */
 function openOther(name: string, dir: string, { account, store }: Call): Source {
   const peer = openPeer(name, dir);
   return {
@@ -48,7 +48,7 @@ async function openSource(name: string, call: Call): Promise<Source> {
   if (name === nameSecond(datacenter)) return openSecond(call);
   const known = await store.db.selectFrom('datacenters').select('name').where('name', '=', name).executeTakeFirst();
   if (known === undefined) throw new ApiError(409, 'InvalidArgument', `datacenter: there is no datacenter ${name}`);
-  // This datacenter itself: whatever it has is here already.
+  // This datacenter itself: all of its images are here already.
   return { find: async () => undefined, fetchFile: ({ id }) => makeImageFile(store, id) };
 }
 
@@ -58,7 +58,9 @@ async function requireSource(source: Source, id: string, datacenter: string): Pr
   return image;
 }
 
-/** The images that have to be fetched for one, the last origin first. */
+/**
+ * The image and those of its origins that must be fetched too, in the order of insertion: origins come before the images that need them.
+ */
 async function collectChain(db: Kysely<Schema>, source: Source, image: ImageRow, datacenter: string): Promise<ImageRow[]> {
   const { origin } = image;
   if (origin === null) return [image];
@@ -85,8 +87,9 @@ async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void
 }
 
 /**
- * ImportImageFromDatacenter: the image and the origins that are not here yet keep their ids and dates. Errors: 409
- * `ImageUuidAlreadyExistsError`, 409 `InvalidArgument` for one that is not active, 403 `UnauthorizedError` for one of the operator, 422 `OriginIsNotActiveError`, 404 for one that is not there.
+ * ImportImageFromDatacenter: the image, and its origins that are not here yet, keep their ids and dates. Errors: 409
+ * `ImageUuidAlreadyExistsError`, 409 `InvalidArgument` for an image that is not active, 403 `UnauthorizedError` for an image of another
+ * account, such as the operator, 422 `OriginIsNotActiveError`, 404 for an image that does not exist.
  */
 export const importImageFromDatacenter: Handler<typeof compute.importImageFromDatacenter> = async ({ datacenter, id }, call) => {
   const { account, store } = call;

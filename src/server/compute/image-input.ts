@@ -6,7 +6,7 @@ import { refuseField } from './names.ts';
 
 type Fields = Omit<InputOf<typeof compute.updateImage>, 'account' | 'id'>;
 
-/** Most characters of each text (compute-decisions, "Datacenters, services, images, packages"). */
+/** Maximum number of characters of each text (compute-decisions, "Datacenters, services, images, packages"). */
 const lengths = { name: 512, version: 128, description: 512, homepage: 128, eula: 128 } as const;
 
 function checkLengths(input: Fields): void {
@@ -27,7 +27,7 @@ function checkAcl(acl: readonly string[]): void {
   if (index !== -1) throw refuseField(`acl[${index}]`, `must be the UUID of an account, not "${acl[index] ?? ''}"`);
 }
 
-/** The columns that an input sets: those whose fields were given; an empty text clears. @throws {ApiError} 409 `InvalidArgument`. */
+/** The columns that an input sets; an empty text clears a column. @throws {ApiError} 409 `InvalidArgument` */
 export function readImageFields(input: Fields): Partial<ImageRow> {
   checkLengths(input);
   const { name, version, acl, tags } = input;

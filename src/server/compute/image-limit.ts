@@ -3,7 +3,7 @@ import type { Call } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** @throws {LimitReached} when the account cannot own so many more images. */
+/** @throws {LimitReached} if the account cannot own this many more images */
 export function assertRoomForImages(
   db: Kysely<Schema>,
   { account, settings }: Pick<Call, 'account' | 'settings'>,

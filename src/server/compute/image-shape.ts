@@ -3,18 +3,18 @@ import { ApiError } from '../../base/errors.ts';
 import { hasOldImageTypes } from '../http/version.ts';
 import type { AccountRow, ImageRow } from '../store/schema.ts';
 
-/** Whether an account sees an image: public ones, its own, and private ones that name it in their list. */
+/** True if an account may see an image: public images, its own, and private images that list the account. */
 export function isVisible(row: ImageRow, account: AccountRow): boolean {
   return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
 }
 
-/** The types of images before API version 8, and what each stands for. */
+/** Image types before API version 8, and the current types that each stands for. */
 const oldTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ['smartmachine', ['zone-dataset', 'lx-dataset']],
   ['virtualmachine', ['zvol', 'other']],
 ]);
 
-/** The types of images that a filter means. @throws {ApiError} 409 `InvalidArgument` for a type that the version does not have. */
+/** The image types that a filter selects. @throws {ApiError} 409 `InvalidArgument` for a type that the API version does not have */
 export function readTypeFilter(type: string, version: string): readonly string[] {
   if (!hasOldImageTypes(version)) return [type];
   const types = oldTypes.get(type);
@@ -27,7 +27,7 @@ function showType(type: string, version: string): string {
   return [...oldTypes].find(([, types]) => types.includes(type))?.[0] ?? type;
 }
 
-/** An image as a version of the API shows it. */
+/** An image in the format of an API version. */
 export function showImage(row: ImageRow, { version }: { version: string }): Image {
   const acl = JSON.parse(row.acl) as string[];
   return {

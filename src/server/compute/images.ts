@@ -12,7 +12,7 @@ import { refuseUnknown } from './names.ts';
 import { clearTags } from './tags.ts';
 import { isVisible, readTypeFilter, showImage } from './image-shape.ts';
 
-/** ListImages, the oldest first; only active ones unless `state` says otherwise. */
+/** ListImages, oldest first; only active images unless `state` is given. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
   await settleCreations(call);
   let query = call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id');
@@ -28,14 +28,14 @@ export async function listImages(filter: InputOf<typeof compute.listImages>, cal
   return rows.filter((row) => isVisible(row, call.account)).map((row) => showImage(row, call));
 }
 
-/** The image that a path names. @throws {ApiError} 404 `ResourceNotFound`, also for one that the account may not see. */
+/** The image in the request path. @throws {ApiError} 404 `ResourceNotFound`, also for an image that the account may not see */
 export async function requireImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
   const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined || !isVisible(row, account)) throw refuseUnknown('image', id);
   return row;
 }
 
-/** The same for what only the owner may do. @throws {ApiError} 422 `NotImageOwnerError`. */
+/** Like `requireImage`, for operations that only the owner may use. @throws {ApiError} 422 `NotImageOwnerError` */
 export async function requireOwnImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
   const row = await requireImage(db, account, id);
   if (row.owner === account.id) return row;
@@ -48,7 +48,7 @@ export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) =
   return showImage(await requireImage(call.store.db, call.account, id), call);
 };
 
-/** UpdateImage: an empty text clears. Errors: 409 `InvalidArgument`, 422 `NotImageOwnerError`. */
+/** UpdateImage: an empty text clears a field. Errors: 409 `InvalidArgument`, 422 `NotImageOwnerError`. */
 export const updateImage: Handler<typeof compute.updateImage> = async (input, call) => {
   await settleCreations(call);
   const { account, store } = call;
@@ -68,7 +68,10 @@ async function checkUnused(db: Kysely<Schema>, id: string): Promise<void> {
   if (child !== undefined) throw new ApiError(409, 'InUseError', `image ${id} is the origin of image ${child.id}`);
 }
 
-/** DeleteImage. Errors: 403 `NotAuthorized` for one of another account, 409 `InUseError` for one that instances or images need. */
+/**
+ * DeleteImage. Errors: 403 `NotAuthorized` for an image of another account, 409 `InUseError` for an image that instances or other images
+ * need.
+ */
 export const deleteImage: Handler<typeof compute.deleteImage> = async ({ id }, call) => {
   await settleCreations(call);
   const { account, store } = call;

@@ -16,11 +16,11 @@ import { requireUser } from './users.ts';
 
 function showKey({ name, fingerprint, key, multifactor }: Key): r.Key {
   const shown = { name, fingerprint, key };
-  // Set, perhaps to an empty list, when the chain of certificates was believed.
+  // Not null, perhaps an empty list, if the certificate chain was trusted.
   return multifactor === null ? shown : { ...shown, attested: true, multifactor: JSON.parse(multifactor) as string[] };
 }
 
-/** A key as it is to be stored: the comment is kept, the type must be one that can sign for one of the services. */
+/** Parses a key for storage: the comment is kept; the type must be one that can sign requests to one of the services. */
 function parseKey(text: string): { parsed: PublicKey; line: string } {
   const line = text.trim();
   try {
@@ -47,18 +47,18 @@ function selectOne(keys: readonly Key[], name: string): Key {
   return key;
 }
 
-/** Whose keys a path names: a sub-user's where it names one. */
+/** The owner of the keys in the request path: the sub-user in the path, or else the account. */
 interface Owner {
   readonly account: AccountRow;
   readonly user: UserRow | undefined;
 }
 
-/** @param name of the sub-user; undefined for the account's own keys */
+/** @param name login or id of the sub-user; undefined for the account's own keys */
 async function findOwner(name: string | undefined, { account, store }: Call): Promise<Owner> {
   return { account, user: name === undefined ? undefined : await requireUser(store.db, account, name) };
 }
 
-/** Path of a key below the account. */
+/** Path of a key relative to the account. */
 function pathOf({ user }: Owner, fingerprint: string): string {
   return user === undefined ? `keys/${fingerprint}` : `users/${user.id}/keys/${fingerprint}`;
 }
@@ -119,26 +119,23 @@ async function remove(user: string | undefined, key: string, call: Call): Promis
   return {};
 }
 
-/** ListKeys, in the order in which they were registered. */
+/** ListKeys, in the order of registration. */
 export const listKeys: Handler<typeof compute.listKeys> = (_, call) => list(undefined, call);
 
-/** GetKey, by fingerprint or name; of several with one name the first. */
+/** GetKey, by fingerprint or name; of several keys with the same name, the first. */
 export const getKey: Handler<typeof compute.getKey> = ({ key }, call) => get(undefined, key, call);
 
-/** CreateKey. Errors: 409 `InvalidArgument` for a bad key, name or attestation, or a key that the account has already. */
+/** CreateKey. Errors: 409 `InvalidArgument` for an invalid key, name or attestation, or a key that the account already has. */
 export const createKey: Handler<typeof compute.createKey> = (input, call) => create(undefined, input, call);
 
 /** DeleteKey, by fingerprint or name. */
 export const deleteKey: Handler<typeof compute.deleteKey> = ({ key }, call) => remove(undefined, key, call);
 
-/** ListUserKeys. */
 export const listUserKeys: Handler<typeof compute.listUserKeys> = ({ user }, call) => list(user, call);
 
-/** GetUserKey. */
 export const getUserKey: Handler<typeof compute.getUserKey> = ({ user, key }, call) => get(user, key, call);
 
-/** CreateUserKey. Errors as of CreateKey. */
+/** CreateUserKey. Errors as for CreateKey. */
 export const createUserKey: Handler<typeof compute.createUserKey> = ({ user, ...input }, call) => create(user, input, call);
 
-/** DeleteUserKey. */
 export const deleteUserKey: Handler<typeof compute.deleteUserKey> = ({ user, key }, call) => remove(user, key, call);

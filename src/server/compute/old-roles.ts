@@ -2,13 +2,13 @@ import type { Operation } from '../../api/operation.ts';
 import type * as r from '../../api/resources.ts';
 import type { Parameters } from '../http/read-parameters.ts';
 
-/** What a request of API version 8 says of a role beside the fields of version 9. */
+/** The fields of a role in requests of API version 8 that version 9 does not have. */
 export interface OldRole {
   /** Logins of the members that have the role active by default. */
   default_members?: readonly string[] | undefined;
 }
 
-/** A list in any encoding: a form can only say it in JSON, or by one value or several of one name. */
+/** Reads a list in any encoding: a form can express a list only as JSON, or by one or several values of the same name. */
 function readList(value: unknown): unknown[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (Array.isArray(value)) return value as unknown[];
@@ -21,15 +21,15 @@ function readList(value: unknown): unknown[] | undefined {
   }
 }
 
-/** Names as version 9 writes them; whatever is no name is left to be refused. */
+/** Converts names to objects as in version 9. Anything that is not a string is kept, to be rejected by validation. */
 function nameEach(value: unknown, field: 'login' | 'name'): { list?: unknown[] } {
   const list = readList(value)?.map((item) => (typeof item === 'string' ? { [field]: item } : item));
   return list === undefined ? {} : { list };
 }
 
 /**
- * Takes names in the lists of a role of version 9 as version 8 has them: published clients send those of a document so, whatever the version. A name
- * means a sub-user. Records are left as they are, to be judged by the rules of version 9.
+ * Accepts names in the lists of a version 9 role, as in version 8: published clients send the names of a document in this form, whatever
+ * the version. A name means a sub-user. Objects are kept and validated by the rules of version 9.
  */
 export function readNamesOfRole({ fields }: Operation, parameters: Parameters): Parameters {
   if (fields['default_members'] === undefined) return parameters;
@@ -44,8 +44,8 @@ export function readNamesOfRole({ fields }: Operation, parameters: Parameters): 
 }
 
 /**
- * Takes a role in the form of API version 8, where members and policies are names and default members stand apart, as one of version 9.
- * Other operations have no old form.
+ * Converts a role from the form of API version 8, where members and policies are names and default members are listed separately, to that
+ * of version 9. Other operations have no old form.
  */
 export function readOldRole({ fields }: Operation, parameters: Parameters): { current: Parameters; old: OldRole } {
   if (fields['default_members'] === undefined) return { current: parameters, old: {} };
@@ -55,7 +55,7 @@ export function readOldRole({ fields }: Operation, parameters: Parameters): { cu
   return { current, old: { default_members: readList(defaults)?.map(String) } };
 }
 
-/** A role as API version 8 shows it: members of other kinds than sub-users have no place in it. */
+/** A role as API version 8 shows it: only sub-users are members in that version. */
 export function showOldRole({ id, name, policies = [], members: all = [] }: r.Role): Record<string, unknown> {
   const members = all.filter(({ type }) => type !== 'account');
   const logins = (list: typeof members): string[] => list.flatMap(({ login }) => login ?? []);

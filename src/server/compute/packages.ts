@@ -46,7 +46,7 @@ export async function listPackages(filter: Filter, { store }: Call): Promise<Pac
   return rows.filter((row) => fits(row, filter)).map(showPackage);
 }
 
-/** The package that an id or a name means: of several versions of a name the highest. */
+/** Finds a package by id or name; of several versions of a name, the highest. */
 export async function findPackage(db: Kysely<Schema>, word: string): Promise<PackageRow | undefined> {
   const byId = await db.selectFrom('packages').selectAll().where('id', '=', word).executeTakeFirst();
   if (byId !== undefined) return byId;

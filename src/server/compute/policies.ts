@@ -28,7 +28,7 @@ async function listRows(call: Call): Promise<PolicyRow[]> {
   return showPast(call, 'policy', await all.orderBy('created').orderBy('name').execute());
 }
 
-/** ListPolicies, the oldest first. */
+/** ListPolicies, oldest first. */
 export const listPolicies: Handler<typeof compute.listPolicies> = async (_, call) => (await listRows(call)).map(showPolicy);
 
 async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: string): Promise<PolicyRow> {
@@ -63,7 +63,10 @@ function checkRule(rule: string, index: number, settings: ServiceSettings): void
   }
 }
 
-/** The rules as they are stored, in the order given. @throws {ApiError} 409 `InvalidArgument` for none, one that cannot be parsed, one twice. */
+/**
+ * Validates rules for storage, in the given order. @throws {ApiError} 409 `InvalidArgument` for an empty list, an invalid rule or a
+ * duplicate
+ */
 function readRules(rules: readonly string[], settings: ServiceSettings): string {
   if (rules.length === 0) throw refuseRules('rules: a policy needs at least one rule');
   assertWithinLimit(settings, 'policyRules', rules.length, { has: 'a policy has', counted: 'rules', field: 'rules' });
@@ -77,7 +80,7 @@ function readRules(rules: readonly string[], settings: ServiceSettings): string 
   return JSON.stringify(rules);
 }
 
-/** CreatePolicy. Errors: 409 `InvalidArgument` for a name that is taken or a rule that is none. */
+/** CreatePolicy. Errors: 409 `InvalidArgument` for a name that is taken or an invalid rule. */
 export const createPolicy: Handler<typeof compute.createPolicy> = async (input, call) => {
   const { account, store, now } = call;
   const row: PolicyRow = {
@@ -99,7 +102,7 @@ export const createPolicy: Handler<typeof compute.createPolicy> = async (input, 
   return new Answer(showPolicy(row), { headers: { location: `/${account.login}/policies/${row.id}` } });
 };
 
-/** UpdatePolicy, by id or name: an empty description removes it. Errors as of CreatePolicy. */
+/** UpdatePolicy, by id or name: an empty description removes it. Errors as for CreatePolicy. */
 export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, call) => {
   const { account, store } = call;
   const { description } = input;
@@ -126,7 +129,7 @@ export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, 
   return showPolicy(row);
 };
 
-/** DeletePolicy, by id only; roles that had it have it no more. */
+/** DeletePolicy, by id only; also removes it from roles. */
 export const deletePolicy: Handler<typeof compute.deletePolicy> = async ({ policy: id }, call) => {
   const { account, store } = call;
   await store.write(async (transaction) => {

@@ -6,19 +6,19 @@ import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { isVisible } from './image-shape.ts';
 import { findPackage } from './packages.ts';
 
-/** What a path of the compute service names, and where its role tags are kept. */
+/** The resource in a path of the compute service, and where its role tags are stored. */
 export interface Resource {
   readonly kind: 'account' | 'collection' | 'member';
-  /** Components below the account. */
+  /** Path components below the account. */
   readonly parts: readonly string[];
-  /** As in `role_tags.resource`; undefined when there is no such member. */
+  /** Value of `role_tags.resource`; undefined if there is no such member. */
   readonly key: string | undefined;
-  /** Key of the collection that the member is, or would be, in. */
+  /** Key of the collection that the member is in, or would be in. */
   readonly collection: string;
 }
 
 type Db = Kysely<Schema>;
-/** What never changes about the member of a collection with this name or id; undefined when there is none. */
+/** Returns the immutable identifier of the member of a collection with this name or id; undefined if there is none. */
 type Find = (db: Db, account: AccountRow, name: string) => Promise<string | undefined>;
 
 function findKey(user: UserRow | undefined): Find {
@@ -52,11 +52,11 @@ const findMachine: Find = async (db, account, id) =>
 
 const findNetwork: Find = async (db, _, id) => (await db.selectFrom('networks').select('id').where('id', '=', id).executeTakeFirst())?.id;
 
-/** What follows the account in the paths of the operations. */
+/** The path component after the account, for all operations. */
 type FirstOf<Path extends string> = Path extends `${infer First}/${string}` ? First : Path;
 type NameBelow<Path extends string> = Path extends `/:account/${infer Rest}` ? FirstOf<Rest> : never;
 type Served = NameBelow<(typeof compute)[keyof typeof compute]['path']>;
-/** Account settings are no resources: the account's tags decide about them. */
+/** Account settings are not resources: the account's tags control access to them. */
 type Collection = Exclude<Served, 'config' | 'limits' | `${':' | '*'}${string}`> | 'machines' | 'fwrules' | 'networks';
 
 /** Collections that can be tagged (compute-decisions, "Roles, policies, tags, access"). */
@@ -70,7 +70,7 @@ const collections: Readonly<Record<Collection, Find>> = {
   keys: findKey(undefined),
   datacenters: findNamed('datacenters'),
   services: findNamed('services'),
-  // There are no firewall rules without an endpoint that makes them.
+  // There are no firewall rules, because no operation creates them.
   fwrules: async () => undefined,
   networks: findNetwork,
 };
@@ -85,7 +85,7 @@ async function findUserKeys(db: Db, account: AccountRow, parts: readonly string[
   return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
-/** What a path below an account names; undefined when it is no path of a resource. */
+/** Finds the resource of a path below an account; undefined if the path is not one of a resource. */
 export async function findResource(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource | undefined> {
   const [collection, name, inner] = parts;
   if (collection === undefined) return { kind: 'account', parts, key: '', collection: '' };
@@ -98,7 +98,7 @@ export async function findResource(db: Db, account: AccountRow, parts: readonly 
   return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
-/** The components, below the account, of the resource that decides about access to an operation. */
+/** Path components, below the account, of the resource that controls access to an operation. */
 export function locateResource({ resource, segments }: Operation, inputs: Readonly<Record<string, string>>): string[] {
   if (resource === 'input') return (inputs['resource'] ?? '').split('/').slice(1);
   if (resource === 'account') return [];

@@ -12,7 +12,7 @@ export interface MemberRecord {
   default: boolean;
 }
 
-/** A role with its policies and members, in the order in which they were given. */
+/** A role with its policies and members, in stored order. */
 export interface RoleRecord {
   id: string;
   name: string;
@@ -43,7 +43,7 @@ function listMemberRows(db: Db, account: AccountRow) {
     .orderBy('role_members.position');
 }
 
-/** The roles of an account, the oldest first; only one of them where its id is given. */
+/** The roles of an account, oldest first; with `only`, the role with that id. */
 export async function listRoleRecords(db: Db, account: AccountRow, only?: string): Promise<RoleRecord[]> {
   const all = db.selectFrom('roles').select(['id', 'name']).where('account', '=', account.id).orderBy('created').orderBy('name');
   const roles = await (only === undefined ? all : all.where('id', '=', only)).execute();
@@ -65,7 +65,7 @@ export async function listRoleRecords(db: Db, account: AccountRow, only?: string
   }));
 }
 
-/** Notes how roles were before something changes that they show: a member's login, a policy's name, or that there is such a one. */
+/** Stores the state of roles before a change of something that they show: a member's or policy's name, or its existence. */
 export async function noteRoles(
   transaction: Transaction<Schema>,
   call: Call,

@@ -30,7 +30,7 @@ async function listPast(call: Call): Promise<RoleRecord[]> {
   return showPast(call, 'role', await listRoleRecords(call.store.db, call.account));
 }
 
-/** ListRoles, the oldest first. */
+/** ListRoles, oldest first. */
 export const listRoles: Handler<typeof compute.listRoles> = async (_, call) => (await listPast(call)).map((role) => showRole(role, call));
 
 async function findRoleId(db: Db, account: AccountRow, name: string): Promise<string | undefined> {
@@ -38,7 +38,7 @@ async function findRoleId(db: Db, account: AccountRow, name: string): Promise<st
   return (await db.selectFrom('roles').select('id').where('account', '=', account.id).where(column, '=', name).executeTakeFirst())?.id;
 }
 
-/** A role as it is now. @throws {ApiError} 404 `ResourceNotFound`. */
+/** A role in its current state. @throws {ApiError} 404 `ResourceNotFound` */
 async function requireRole(db: Db, account: AccountRow, name: string): Promise<RoleRecord> {
   const id = await findRoleId(db, account, name);
   const [role] = id === undefined ? [] : await listRoleRecords(db, account, id);
@@ -85,7 +85,7 @@ async function resolveMember(db: Db, account: AccountRow, input: MemberInput, in
   return { type, id: found.id, default: isDefault };
 }
 
-/** Version 8 tells default members apart, and may tell them alone. */
+/** Version 8 lists default members separately, and may list them alone. */
 function mergeDefaults(
   { members, default_members: defaults }: RoleInput,
   existing: readonly MemberRecord[],
@@ -102,8 +102,8 @@ function mergeDefaults(
 }
 
 /**
- * The members of a role after an update. Version 8 names sub-users only: those that stay keep what they had, and other accounts stay, for a
- * client that reads a role and writes it back knows nothing of them.
+ * The members of a role after an update. Version 8 names sub-users only. Sub-users that stay keep their properties, and other accounts stay
+ * members: a client that reads a role and writes it back does not know of them.
  */
 function mergeMembers(input: RoleInput, all: readonly MemberRecord[], { version }: Call): readonly MemberInput[] | undefined {
   if (!hasOldRoles(version)) return mergeDefaults(input, all);
@@ -123,7 +123,7 @@ function keepMembers(members: readonly MemberInput[], existing: readonly MemberR
 
 const memberSubject = { has: 'a role has', counted: 'members', field: 'members' };
 
-/** @throws {LimitReached} before anything is looked up: each member and policy costs a query. */
+/** @throws {LimitReached} before anything is looked up, because each member and policy costs a query */
 function assertListsWithinLimits({ members, policies, default_members: defaults }: RoleInput, { settings }: Call): void {
   assertWithinLimit(settings, 'roleMembers', Math.max(members?.length ?? 0, defaults?.length ?? 0), memberSubject);
   assertWithinLimit(settings, 'rolePolicies', policies?.length ?? 0, { has: 'a role has', counted: 'policies', field: 'policies' });
@@ -165,7 +165,7 @@ async function writePolicies(
     await transaction.insertInto('role_policies').values({ role, policy, position }).execute();
 }
 
-/** Writes what the input has of a role that is there, and gives it as it is then. */
+/** Writes the fields of the input to an existing role. @returns the role after the change */
 async function writeRole(transaction: Transaction<Schema>, input: RoleInput, before: RoleRecord, call: Call): Promise<RoleRecord> {
   const { account } = call;
   const members = mergeMembers(input, before.members, call);
@@ -179,8 +179,8 @@ async function writeRole(transaction: Transaction<Schema>, input: RoleInput, bef
 }
 
 /**
- * The members of `administrator` may do everything, so whoever else could change that role could do everything.
- * @throws {ApiError} 403 `NotAuthorized` for the name of that role, unless the caller is the account or one of its administrators.
+ * The members of `administrator` may do everything, so anybody else who could change that role could do everything too.
+ * @throws {ApiError} 403 `NotAuthorized` for the name of that role, unless the caller is the account or one of its administrators
  */
 function assertMayChange(name: string, { account }: Call, isAdministrator: boolean): void {
   if (name !== administratorRole || isAdministrator) return;
@@ -188,7 +188,7 @@ function assertMayChange(name: string, { account }: Call, isAdministrator: boole
   throw new ApiError(403, 'NotAuthorized', message);
 }
 
-/** @throws {ApiError} 409 `InvalidArgument` for a member without a type, which API version 9 alone has. */
+/** @throws {ApiError} 409 `InvalidArgument` for a member without a type, which only API version 9 requires */
 function assertTyped({ members = [] }: RoleInput, { version }: Call): void {
   const index = hasOldRoles(version) ? -1 : members.findIndex(({ type }) => type === undefined);
   if (index !== -1) throw refuse(`members[${index}].type is required: subuser or account`);
@@ -203,7 +203,7 @@ function nameParts({ name, policies, members }: RoleRecord): AuditDetails {
   };
 }
 
-/** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, an unknown member or policy; 403 for `administrator`. */
+/** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, or an unknown member or policy; 403 for `administrator`. */
 export const createRole: Handler<typeof compute.createRole> = async (input, call) => {
   const { account, store, now } = call;
   const name = readName(input.name, 'roles');
@@ -224,7 +224,7 @@ export const createRole: Handler<typeof compute.createRole> = async (input, call
   return new Answer(showRole(role, call), { headers: { location: `/${account.login}/roles/${id}` } });
 };
 
-/** UpdateRole, by id or name: lists that are given replace those it had. Errors as of CreateRole. */
+/** UpdateRole, by id or name: lists in the input replace the stored ones. Errors as for CreateRole. */
 export const updateRole: Handler<typeof compute.updateRole> = async (input, call) => {
   const { account, store } = call;
   const name = input.name === undefined ? undefined : readName(input.name, 'roles');
@@ -246,7 +246,7 @@ export const updateRole: Handler<typeof compute.updateRole> = async (input, call
   return showRole(role, call);
 };
 
-/** DeleteRole, by id only; what it was a tag of is tagged with it no more. */
+/** DeleteRole, by id only; also removes the role from the tags of resources. */
 export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: id }, call) => {
   const { account, store } = call;
   await store.write(async (transaction) => {

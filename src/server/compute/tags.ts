@@ -10,7 +10,7 @@ import type { Call, Handler } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { findResource, locateResource, type Resource } from './resources.ts';
 
-/** Names of the roles that a resource itself is tagged with. @param key as in `Resource` */
+/** Names of the roles that a resource itself is tagged with. @param key see `Resource.key` */
 export async function listTags(db: Kysely<Schema>, account: AccountRow, key: string): Promise<string[]> {
   const rows = await db
     .selectFrom('role_tags')
@@ -30,7 +30,7 @@ async function writeTags(transaction: Transaction<Schema>, account: AccountRow, 
   await transaction.insertInto('role_tags').values(rows).execute();
 }
 
-/** Removes the tags of a resource that is deleted, and of what is below it. */
+/** Removes the tags of a deleted resource, and of resources below it. */
 export async function clearTags(transaction: Transaction<Schema>, account: AccountRow, key: string): Promise<void> {
   await transaction
     .deleteFrom('role_tags')
@@ -46,8 +46,8 @@ async function requireRoleIds(db: Kysely<Schema>, account: AccountRow, names: re
 }
 
 /**
- * SetRoleTags; of the account without `role-tag`: its present tags, as deployed services show them. Errors: 409 `InvalidArgument` for a path
- * that is no resource or a role that is none, 409 `MissingParameter`; 404 for a missing member.
+ * SetRoleTags. For the account without `role-tag` it returns the current tags, as deployed services do. Errors: 409 `InvalidArgument` for a
+ * path that is not a resource or a role that does not exist, 409 `MissingParameter`, 404 for a missing member.
  */
 export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resource: path, 'role-tag': given }, call) => {
   const { operation, account, store } = call;
@@ -68,7 +68,7 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resourc
   });
 };
 
-/** What a create or an update made or changed: it is there when the work is done. */
+/** Key of the resource that an operation created or changed. */
 function findSubject({ creates }: Operation, resource: Resource, result: unknown): string | undefined {
   if (!creates) return resource.key;
   const { id, fingerprint } = result as { id?: string; fingerprint?: string };
@@ -82,7 +82,7 @@ async function hasTags({ store, account }: Call): Promise<boolean> {
   );
 }
 
-/** The header by which a read shows the tags of a resource. */
+/** The response header that shows the tags of a resource that was read. */
 async function showTags(call: Call, parts: readonly string[]): Promise<Headers> {
   if (!(await hasTags(call))) return {};
   const resource = await findResource(call.store.db, call.account, parts);
@@ -90,15 +90,15 @@ async function showTags(call: Call, parts: readonly string[]): Promise<Headers> 
   return tags.length === 0 ? {} : { 'role-tag': tags.join(',') };
 }
 
-/** Whether the request's header `role-tag` has a meaning, which is to tag what the operation makes or changes. */
+/** True if the request header `role-tag` applies: it tags the resource that the operation creates or changes. */
 function takesTags({ method, resource }: Operation, headers: Headers): boolean {
   return headers['role-tag'] !== undefined && (method === 'POST' || method === 'PUT') && resource !== 'input';
 }
 
 /**
- * Does an operation of the compute service with what role tags add to it: a header `role-tag` tags what is made or changed,
- * and the answer to a read shows the tags of what is read.
- * @throws {ApiError} 409 `InvalidArgument` for a role that is none, before anything is done.
+ * Runs an operation of the compute service with role tags: a request header `role-tag` tags the created or changed resource, and the
+ * response to a read shows the tags of the resource.
+ * @throws {ApiError} 409 `InvalidArgument` for a role that does not exist, before the operation runs
  */
 export async function withRoleTags(
   call: Call,
@@ -110,9 +110,9 @@ export async function withRoleTags(
   if (operation.method === 'GET') return { result: await work(), headers: await showTags(call, parts) };
   if (!takesTags(operation, headers)) return { result: await work(), headers: {} };
   const resource = await findResource(store.db, account, parts);
-  // What is missing is said before its tags are judged.
+  // A missing resource is reported before its tags are validated.
   if (!operation.creates && resource?.key === undefined) return { result: await work(), headers: {} };
-  // To tag what was there before is SetRoleTags, whose permission it takes.
+  // To tag an existing resource is SetRoleTags, and requires its permission.
   if (!operation.creates) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
   const ids = await requireRoleIds(store.db, account, splitNames(headers['role-tag'] ?? ''));
   const result = await work();

@@ -5,7 +5,7 @@ import type { Target } from '../http/target.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { beginInjection, createInjection, disturbUpload, type Injection } from './inject.ts';
 
-/** Lets the failures that are due for a request happen; gives the request as the handler is to get it. @throws {ApiError} {ConnectionClosed} */
+/** Injects the faults that are due for a request. @returns the request for the handler @throws {ApiError} {ConnectionClosed} */
 export async function injectFaults(
   { service, settings, log = () => undefined }: { service: ServiceName; settings?: ServiceSettings; log?: (line: string) => void },
   exchange: Exchange,
@@ -32,7 +32,10 @@ export async function injectFaults(
   return { ...request, body: disturbUpload(injection, body, headers, gone.signal) };
 }
 
-/** The settings with the lag of this request: of a read the one that is due, of a write the longest, so that it is noted for so long. */
+/**
+ * The settings with the staleness of this request: that of the due fault for a read, the longest of all rules for a write, so that its
+ * change is kept for long enough.
+ */
 export function applyLag(settings: ServiceSettings, { method }: Operation, injection: Injection | undefined): ServiceSettings {
   const longest = settings.faults?.isEmpty === false ? settings.faults.longestLag : 0;
   if (longest === 0) return settings;

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 
-/** Statuses of the codes that a fault can be named by alone. */
+/** HTTP statuses of the codes that a fault may name without a status. */
 const statuses: Readonly<Record<string, number>> = {
   BadRequest: 400,
   InvalidHeader: 400,
@@ -30,14 +30,20 @@ const statuses: Readonly<Record<string, number>> = {
   NotEnoughSpace: 507,
 };
 
-/** The word that stands for the background step of image creation, and the codes in which it can end (compute specification, section 2). */
+/**
+ * The operation name for the background step of image creation, and the codes with which that step can fail (compute specification, section
+ * 2).
+ */
 export const imageCreation = 'imagecreation';
 export const creationCodes = ['PrepareImageDidNotRun', 'VmHasNoOrigin', 'NotSupported', 'InternalError'] as const;
 
-/** What a rule lets happen. Bytes are those that pass before; absent: half of the body, as far as its length is known. */
+/**
+ * The failure that a rule injects. `bytes` is the number of bytes that pass before it; if undefined, half of the body, where its length is
+ * known.
+ */
 export type Failure =
   | { readonly kind: 'error'; readonly status: number; readonly code: string }
-  /** It succeeds, and says nothing. */
+  /** The request succeeds with an empty response. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'throttle' }
   | { readonly kind: 'close' }
@@ -81,7 +87,7 @@ function readError(words: string, status: string | undefined, code: string | und
   );
 }
 
-/** Reads a failure as it is written in `--fault` and `local faults add`. @throws {UsageError} */
+/** Parses a failure of `--fault` and `local faults add`. @throws {UsageError} */
 function readFailure(words: string): Failure {
   const [word = '', value, ...more] = words.split(':');
   if (more.length > 0) throw createFailureError(words, 'it has too many parts');
@@ -106,17 +112,20 @@ function readFailure(words: string): Failure {
   return readError(words, status, code);
 }
 
-/** Operations whose success is an empty 204 by the specification's text, and 200 with a record by its example (object storage, section 4). */
+/**
+ * Operations whose success response is an empty 204 in the text of the specification, but 200 with a record in its example (object storage,
+ * section 4).
+ */
 const emptyActions: readonly string[] = ['getjob', 'getmultipartupload'];
 
-/** Reads the failure of an operation: `204` is one of those alone that can succeed without a record. @throws {UsageError} */
+/** Parses the failure of an operation. Only operations that can succeed without a record accept `204`. @throws {UsageError} */
 export function readFailureOf(operation: string, words: string): Failure {
   if (words !== '204') return operation === imageCreation ? readCreationFailure(words) : readFailure(words);
   if (emptyActions.includes(operation)) return { kind: 'empty' };
   throw createFailureError(words, `only ${emptyActions.join(' and ')} can succeed without a record`);
 }
 
-/** The code in which the making of an image ends. @throws {UsageError} */
+/** Parses the code with which image creation fails. @throws {UsageError} */
 function readCreationFailure(words: string): Failure {
   if (creationCodes.some((known) => known === words)) return { kind: 'error', status: 200, code: words };
   throw createFailureError(words, `the making of an image ends in one of ${creationCodes.join(', ')}`);

@@ -7,20 +7,20 @@ import { discardBody } from '../http/response.ts';
 import type { Failure } from './failure.ts';
 import type { DueFault } from './rules.ts';
 
-/** The connection is to be closed without a response, or in the middle of one: what carries the service does that. */
+/** Thrown to close the connection without a response, or in the middle of one; the transport of the service catches it. */
 export class ConnectionClosed extends Error {
   constructor() {
     super('the service was told to close the connection');
   }
 }
 
-/** What happens to one request. */
+/** The faults injected into one request. */
 export interface Injection {
-  /** Rules and what they do, for the log. */
+  /** Due rules and their failures, for the log. */
   readonly due: readonly DueFault[];
-  /** Milliseconds by which its reads lag. */
+  /** Staleness of its reads, milliseconds. */
   readonly staleness: number | undefined;
-  /** Whether its success says nothing. */
+  /** True if its success response is empty. */
   readonly isEmpty: boolean;
 }
 
@@ -43,7 +43,7 @@ function createThrottled(service: ServiceName): ApiError {
     : new ApiError(429, 'TooManyRequests', 'the service was told to throttle this request');
 }
 
-/** Waits and fails as told, before anything is done. @throws {ApiError} {ConnectionClosed} */
+/** Delays or fails the request as the rules say, before it is processed. @throws {ApiError} {ConnectionClosed} */
 export async function beginInjection({ due }: Injection, service: ServiceName, action: string): Promise<void> {
   const late = findDue(due, 'latency');
   if (late !== undefined) await sleep(late.failure.milliseconds, undefined, { signal: late.cleared }).catch(() => undefined);
@@ -54,13 +54,13 @@ export async function beginInjection({ due }: Injection, service: ServiceName, a
   throw new ApiError(end.status, end.code, `the service was told to answer ${end.code} to ${action}`);
 }
 
-/** Resolves when a rule is cleared or nobody waits any more. */
+/** Resolves when the rule is cleared or the client is gone. */
 async function waitForEnd(cleared: AbortSignal, gone: AbortSignal): Promise<void> {
   const either = AbortSignal.any([cleared, gone]);
   if (!either.aborted) await once(either, 'abort');
 }
 
-/** A body of which some bytes pass; then it breaks off, or waits until the rule is cleared. */
+/** Passes some bytes of a body; then the body breaks off, or pauses until the rule is cleared. */
 async function* disturb(
   body: ByteStream,
   { failure, cleared }: DueFault & { failure: { kind: string } },
@@ -84,7 +84,7 @@ async function* disturb(
   }
 }
 
-/** The bytes that pass before a body is disturbed; half of it when the rule does not say. */
+/** Number of bytes that pass before a body is disturbed; half of the body if the rule does not say. */
 function countPassing({ bytes }: { bytes: number | undefined }, { 'content-length': length }: Headers): number {
   return bytes ?? Math.floor(Number(length ?? 0) / 2);
 }
@@ -94,13 +94,13 @@ async function* streamBody(body: Body): AsyncGenerator<Uint8Array> {
   else yield* body;
 }
 
-/** The body of a request as the service gets it. @param gone aborted when the client is */
+/** The request body for the service. @param gone aborted when the client is gone */
 export function disturbUpload({ due }: Injection, body: Body | undefined, headers: Headers, gone: AbortSignal): Body | undefined {
   const fault = findDue(due, 'cut-upload', 'stall-upload');
   return fault === undefined || body === undefined ? body : disturb(streamBody(body), fault, countPassing(fault.failure, headers), gone);
 }
 
-/** Other bytes in the place of an MD5. */
+/** A valid but wrong MD5. */
 const wrongMd5 = Buffer.alloc(16, 0xbd).toString('base64');
 
 function falsify(headers: Headers): Headers {
@@ -109,7 +109,7 @@ function falsify(headers: Headers): Headers {
   );
 }
 
-/** A body that ends its wait when nobody reads it any more, and frees what it is made of. */
+/** A body that stops waiting when its reader stops, and then releases its source. */
 function withEnd(body: ByteStream, source: ByteStream, abort: AbortController): ByteStream {
   const chunks = body[Symbol.asyncIterator]();
   const iterator: AsyncIterator<Uint8Array> = {
@@ -123,7 +123,7 @@ function withEnd(body: ByteStream, source: ByteStream, abort: AbortController): 
   return { [Symbol.asyncIterator]: () => iterator };
 }
 
-/** The reply as the client gets it. */
+/** The response for the client. */
 export function disturbReply({ due }: Injection, reply: Reply): Reply {
   const headers = findDue(due, 'wrong-md5') === undefined ? reply.headers : falsify(reply.headers);
   const fault = findDue(due, 'cut', 'stall');

@@ -7,25 +7,25 @@ import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { matchesPattern } from '../../base/wildcards.ts';
 import { imageCreation, readFailureOf, type Failure } from './failure.ts';
 
-/** What rules look at. */
+/** The properties of a request that rules match. */
 export interface FaultSubject {
-  /** Operation in lower case. */
+  /** Name of the operation in lower case. */
   readonly action: string;
-  /** Login of the caller's account; undefined without a signature. */
+  /** Login of the caller's account; undefined for an unsigned request. */
   readonly account: string | undefined;
-  /** Path as it was sent. */
+  /** Request path as the client sent it. */
   readonly path: string;
-  /** False for requests in which a failure of this kind can have no effect. */
+  /** False if a failure of this kind cannot affect the request. */
   readonly isPossible: (failure: Failure) => boolean;
 }
 
-/** A failure that is due, and how to know that its rule is there no longer. */
+/** A failure that is due, and a signal for the removal of its rule. */
 export interface DueFault {
   readonly id: number;
   readonly failure: Failure;
-  /** The rule in the log. */
+  /** The rule as shown in the log. */
   readonly label: string;
-  /** Aborted when the rule is cleared: requests that it holds go on. */
+  /** Aborted when the rule is cleared: requests that it delays continue. */
   readonly cleared: AbortSignal;
 }
 
@@ -37,19 +37,19 @@ interface Rule extends DueFault {
   left: number;
 }
 
-/** Failures that the services were told to have: by `--fault` when they started, and while they run. */
+/** Fault rules of the services, from `--fault` at the start and from control commands later. */
 export interface Faults {
-  /** Whether there is any rule. */
+  /** True if there are no rules. */
   readonly isEmpty: boolean;
-  /** The failures that are due for a request; asking uses them up. */
+  /** The failures that are due for a request. Each call uses up one injection of the rules that it returns. */
   take(subject: FaultSubject): DueFault[];
-  /** The code in which the making of an image is to end. */
+  /** The code with which the next image creation fails; undefined if it succeeds. */
   takeCreation(): string | undefined;
-  /** Milliseconds by which reads may lag, by the rule with the longest. */
+  /** Maximum staleness of all rules, milliseconds. */
   readonly longestLag: number;
   add(rule: ControlInput<'addFault'>): FaultState;
   list(): FaultState[];
-  /** Removes a rule, or all of them, and lets go on what they hold. @throws {NotFoundError} */
+  /** Removes a rule, or all rules, and lets the requests that they delay continue. @throws {NotFoundError} */
   clear(id?: number): FaultState[];
 }
 
@@ -61,10 +61,10 @@ const lagging = new Set(
   ),
 );
 
-/** Most rules: each is looked at for every request. */
+/** Maximum number of rules: each is checked for every request. */
 const mostRules = 1000;
 
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+/** Pseudorandom numbers from 0 to less than 1, reproducible by the seed (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -133,13 +133,13 @@ function fits({ words }: Rule, { action, account, path }: FaultSubject): boolean
   return words.path === undefined || matchesPattern(decodePath(path), words.path);
 }
 
-/** One rule of a group is taken for a request: the first that is due. */
+/** Group of a failure. A request gets at most one rule of each group: the first that is due. */
 function groupOf({ kind }: Failure): string {
   if (kind === 'error' || kind === 'throttle' || kind === 'close') return 'end';
   return kind === 'cut' || kind === 'stall' ? 'download' : kind === 'cut-upload' || kind === 'stall-upload' ? 'upload' : kind;
 }
 
-/** Rules as they are written in `--fault`: `OPERATION=FAILURE`, or with `*COUNT` behind. @throws {UsageError} */
+/** Parses a rule of `--fault`: `OPERATION=FAILURE` or `OPERATION=FAILURE*COUNT`. @throws {UsageError} */
 function readSpec(part: string): ControlInput<'addFault'> {
   const { operation, failure, count } = /^(?<operation>\*|[a-z]+)=(?<failure>[^*=]+)(?:\*(?<count>\d{1,15}))?$/iu.exec(part)?.groups ?? {};
   if (operation !== undefined && failure !== undefined) return { operation, failure, ...(count !== undefined && { count: Number(count) }) };
@@ -148,7 +148,7 @@ function readSpec(part: string): ControlInput<'addFault'> {
   });
 }
 
-/** @param spec rules as `--fault` has them, with commas between @throws {UsageError} */
+/** @param spec rules in the format of `--fault`, separated by commas @throws {UsageError} */
 export function createFaults(spec = ''): Faults {
   let rules: Rule[] = [];
   let latest = 0;
@@ -166,7 +166,7 @@ export function createFaults(spec = ''): Faults {
     return [...taken.values()];
   }
 
-  /** What ends a request may be late, and leaves all other rules for the next one. */
+  /** A failure that ends the request may be combined with latency only; all other rules are kept for later requests. */
   function takeAll(subject: FaultSubject): Rule[] {
     const first = takeOf(subject, (group) => group === 'end' || group === 'latency');
     if (first.some(({ failure }) => groupOf(failure) === 'end')) return first;

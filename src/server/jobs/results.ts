@@ -23,7 +23,7 @@ const emptyMd5 = '1B2M2Y8AsgTpgAmY7PhCfg==';
 
 function shortenName(name: string): string {
   const bytes = Buffer.from(name);
-  // A character that was cut in two reads as one that no name has.
+  // A character that was cut in two decodes to U+FFFD, which no name contains.
   return bytes.length <= longestName
     ? name
     : bytes

@@ -4,24 +4,24 @@ import type { AddressInfo } from 'node:net';
 import { isSystemError, LocalError } from '../../base/errors.ts';
 import { metricsType } from './metrics.ts';
 
-/** What the admin port tells. */
+/** State that the admin port reports. */
 export interface AdminState {
-  /** Why no requests should be sent here; undefined while they should. Asks nobody: a check must not depend on the database. */
+  /** Why no requests should be sent here; undefined if they should. Does no I/O, because a check must not depend on the database. */
   findUnready(): string | undefined;
-  /** In Prometheus's text format. */
+  /** Metrics in Prometheus's text format. */
   writeMetrics(): string;
 }
 
-/** A port for those who watch the process. */
+/** An HTTP listener for monitoring. */
 export interface AdminListener {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Milliseconds that a client has for its request. */
+/** Timeout of a request, milliseconds. */
 const requestTime = 5000;
 
-/** Enough for every check at once; more are a mistake, and descriptors are those of the services. */
+/** Enough for all concurrent checks. More connections are a mistake, and file descriptors are needed for the services. */
 const mostConnections = 64;
 
 function answer(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
@@ -38,9 +38,9 @@ function route({ findUnready, writeMetrics }: AdminState, path: string, response
 }
 
 /**
- * Answers `/--live`, `/--ready` and `/--metrics` over plain HTTP.
- * @param place `port` 0: any free one
- * @throws {LocalError} when the port cannot be used
+ * Serves `/--live`, `/--ready` and `/--metrics` over plain HTTP.
+ * @param place `port` 0 selects any free port
+ * @throws {LocalError} if the port cannot be used
  */
 export async function listenForAdmin(place: { host: string; port: number }, state: AdminState): Promise<AdminListener> {
   const { host, port } = place;

@@ -6,14 +6,14 @@ import { repeatRegularly } from '../repeat-regularly.ts';
 /** Contents of a cluster that wait for removal. */
 export interface WaitingGarbage {
   readonly count: number;
-  /** Milliseconds for which the first of them has been waiting; 0 without any. */
+  /** Milliseconds that the oldest of them has been waiting; 0 if there are none. */
   readonly age: number;
 }
 
-/** Milliseconds between two looks, so that whoever reads metrics waits for no database. */
+/** Milliseconds between two measurements: reading metrics does not wait for the database. */
 export const lookPause = 10_000;
 
-/** Looks now and then how much garbage there is. `read` gives nothing while it is not known. */
+/** Measures the garbage periodically. `read` returns undefined while the numbers are unknown. */
 export function followGarbage(db: Kysely<Schema>): { read: () => WaitingGarbage | undefined; stop: () => Promise<void> } {
   let last: (WaitingGarbage & { readonly at: number }) | undefined;
   const measure = async (): Promise<void> => {

@@ -3,12 +3,12 @@ import type { Schema } from '../store/schema.ts';
 import { repeatRegularly } from '../repeat-regularly.ts';
 import { lookPause } from './follow-garbage.ts';
 
-/** Tasks of a cluster, and who could do them. */
+/** Waiting tasks of a cluster, and its task slots. */
 export interface TaskBacklog {
   readonly waiting: number;
-  /** Milliseconds for which the first waiting task of a job has been the first; the longest of all jobs, 0 without any. */
+  /** Milliseconds that the first waiting task of a job has been the first; the maximum over all jobs, 0 if none wait. */
   readonly age: number;
-  /** Tasks that gateways and workers which are alive do at once, those of a release aside that does not tell. */
+  /** Task slots of all live gateways and workers, except those whose release does not report them. */
   readonly slots: number;
 }
 
@@ -20,7 +20,7 @@ async function readNumbers(db: Kysely<Schema>): Promise<Pick<TaskBacklog, 'waiti
   return rows[0] ?? { waiting: 0, slots: 0 };
 }
 
-/** The first waiting task of each job: one query of an index for each. */
+/** The first waiting task of each job, by one index lookup per job. */
 async function listFirst(db: Kysely<Schema>): Promise<string[]> {
   const { rows } = await sql<{ first: string | null }>`
     select (
@@ -29,13 +29,13 @@ async function listFirst(db: Kysely<Schema>): Promise<string[]> {
   return rows.flatMap(({ first }) => first ?? []);
 }
 
-/** Looks now and then which tasks wait. `read` gives nothing while it is not known. */
+/** Measures the waiting tasks periodically. `read` returns undefined while the numbers are unknown. */
 export function followTasks(
   db: Kysely<Schema>,
   now: () => number = () => performance.now(),
 ): { look: () => Promise<void>; read: () => TaskBacklog | undefined; stop: () => Promise<void> } {
   let last: Pick<TaskBacklog, 'waiting' | 'slots'> | undefined;
-  /** When each task was first seen as the first of its job. */
+  /** The time when each task was first seen as the first of its job. */
   let firstSeen = new Map<string, number>();
   const look = async (): Promise<void> => {
     try {

@@ -6,18 +6,18 @@ import type { TaskBacklog } from './follow-tasks.ts';
 import { inSeconds, showMember, type MemberState } from './member-metrics.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
-/** What is known of a gateway. */
+/** State of a gateway. */
 export interface GatewayState extends MemberState {
   connections?: () => number;
-  /** Milliseconds since the epoch; absent without TLS. */
+  /** Expiry of the certificate, milliseconds since the epoch; absent without TLS. */
   certificateEnd?: () => number;
-  /** Contents that wait for removal; undefined while that is not known. */
+  /** Contents that wait for removal; undefined while unknown. */
   garbage?: () => WaitingGarbage | undefined;
-  /** Tasks of the cluster; undefined while they are not known. */
+  /** Tasks of the cluster; undefined while unknown. */
   tasks?: () => TaskBacklog | undefined;
 }
 
-/** Upper bounds, seconds: from a look-up in the database to a large upload. */
+/** Upper bounds of the buckets in seconds: from a lookup in the database to a large upload. */
 const durations = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
 function countRequests(metrics: Metrics): RequestObserver {
@@ -88,7 +88,7 @@ function showTasks({ show }: Metrics, state: GatewayState): void {
   show('cloud_cluster_task_slots', capacity, () => state.tasks?.()?.slots);
 }
 
-/** The metrics of a gateway. `observer` counts its requests; `end` stops what measures. */
+/** The metrics of a gateway. `observer` counts its requests; `end` stops measuring. */
 export function createGatewayMetrics(state: GatewayState): { write: () => string; observer: RequestObserver; end: () => void } {
   const metrics = createMetrics();
   const { show, write } = metrics;

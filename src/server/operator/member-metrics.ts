@@ -5,25 +5,24 @@ import { readPoolUsage } from '../store/postgres/pool.ts';
 import { countWrites } from '../store/postgres/write.ts';
 import type { Metrics, Sample } from './metrics.ts';
 
-/** What is known of a gateway or a worker, filled in as it starts. */
+/** State of a gateway or worker, completed as it starts. */
 export interface MemberState {
   phase: 'starting' | 'serving' | 'draining';
-  /** `age` is milliseconds since it was renewed. */
+  /** `age` returns the milliseconds since the lease was renewed. */
   lease?: { age(): number; isLost(): boolean };
 }
 
-/** Why no requests should be sent to a gateway, or why a worker takes no tasks; undefined while they should, or it does. */
+/** Why a gateway should get no requests, or why a worker takes no tasks; undefined if it is ready. */
 export function findUnready({ phase, lease }: MemberState): string | undefined {
   if (phase !== 'serving') return phase;
   return lease?.isLost() === true ? 'the lease is lost' : undefined;
 }
 
-/** Milliseconds between two measurements of the event loop. */
+/** Milliseconds between two samples of the event loop delay. */
 const loopResolution = 20;
 
 const nanoseconds = 1e9;
 
-/** @param time milliseconds */
 export function inSeconds(time: number | undefined): number | undefined {
   return time === undefined ? undefined : time / 1000;
 }
@@ -54,7 +53,7 @@ function showProcess({ read, show }: Metrics): () => void {
   });
   const delay = { name: 'cloud_event_loop_delay_seconds', help: 'Delay of the event loop since the last reading.' };
   read({ ...delay, labels: ['statistic'], type: 'gauge' }, (): Sample[] => {
-    // The histogram holds the times between two measurements.
+    // The histogram holds the intervals between two samples.
     const read = (value: number): number => (Number.isFinite(value) ? Math.max(0, value / nanoseconds - loopResolution / 1000) : 0);
     const samples: Sample[] = [
       [['mean'], read(loop.mean)],
@@ -67,7 +66,7 @@ function showProcess({ read, show }: Metrics): () => void {
   return () => void loop.disable();
 }
 
-/** Adds the metrics of a process that has a lease on a database. @returns what stops measuring */
+/** Adds the metrics of a process that holds a lease on a database. @returns a function that stops measuring */
 export function showMember(metrics: Metrics, state: MemberState): () => void {
   const { read, show } = metrics;
   const labels = ['version', 'commit', 'node', 'schema'];

@@ -1,20 +1,19 @@
 /**
  * Metrics in Prometheus's text format, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
- * Series of the same labels are one text as a key, so that counting costs a look-up in a map.
+ * The labels of a series are joined into one map key, so that counting costs one map lookup.
  */
 
-/** Media type of the text. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Values of the labels of a series, in the order of their names, and its value. */
+/** Label values of a series, in the order of the label names, and its value. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
-/** What is counted while the process runs. */
+/** A value that only increases. */
 export interface Counter {
   add(labels: readonly string[], amount?: number): void;
 }
 
-/** Measurements, counted by size. */
+/** A distribution of measured values in buckets. */
 export interface Histogram {
   observe(labels: readonly string[], value: number): void;
 }
@@ -22,20 +21,23 @@ export interface Histogram {
 interface Description {
   readonly name: string;
   readonly help: string;
-  /** Names of its labels. */
+  /** Label names. */
   readonly labels?: readonly string[];
 }
 
 /** The metrics of a process. */
 export interface Metrics {
   counter(description: Description): Counter;
-  /** @param bounds upper bounds of its buckets, ascending */
+  /** @param bounds upper bounds of the buckets, ascending */
   histogram(description: Description & { readonly bounds: readonly number[] }): Histogram;
-  /** A metric whose values are read when somebody asks for them. */
+  /** Adds a metric whose values are read when the metrics are written. */
   read(description: Description & { readonly type: 'counter' | 'gauge' }, read: () => Iterable<Sample>): void;
-  /** The same for one series without labels, and none while there is no value. A counter is told by its name, which ends in `_total`. */
+  /**
+   * Adds a metric of one series without labels, omitted while its value is undefined. It is a counter if its name ends in `_total`, else a
+   * gauge.
+   */
   show(name: string, help: string, value: () => number | undefined): void;
-  /** All of them as text. */
+  /** All metrics in the text format. */
   write(): string;
 }
 
@@ -65,7 +67,7 @@ function createCounter(description: Description): [Counter, () => string] {
     const key = writeLabels(names, labels);
     values.set(key, (values.get(key) ?? 0) + amount);
   };
-  // Without labels there is one series, from the beginning.
+  // A metric without labels has one series, from the start.
   if (names.length === 0) add([], 0);
   const write = (): string =>
     writeHead(description, 'counter') + [...values].map(([key, value]) => `${name}${key} ${writeNumber(value)}\n`).join('');
@@ -104,7 +106,6 @@ function createHistogram(description: Description & { readonly bounds: readonly 
   return [{ observe }, () => writeHead(description, 'histogram') + [...all.values()].map(writeSeries).join('')];
 }
 
-/** Makes the metrics of a process; none at first. */
 export function createMetrics(): Metrics {
   const writers: (() => string)[] = [];
   const read: Metrics['read'] = (description, samples) => {

@@ -5,17 +5,17 @@ import { createGatewayMetrics, type GatewayState } from './gateway-metrics.ts';
 import { findUnready, type MemberState } from './member-metrics.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 
-/** Where `/--live`, `/--ready` and `/--metrics` are answered; nowhere when absent. */
+/** Address of the admin port, which serves `/--live`, `/--ready` and `/--metrics`; undefined for none. */
 export type AdminPlace = { readonly host: string; readonly port: number } | undefined;
 
-/** How a gateway is watched. */
+/** Options of monitoring a gateway. */
 export interface WatchOptions {
   readonly admin?: AdminPlace;
-  /** Takes each request, for the log. */
+  /** Called for each finished request, for the log. */
   readonly onRequest?: ((request: FinishedRequest) => void) | undefined;
 }
 
-/** What watches a gateway. */
+/** The monitoring of a gateway. */
 export interface Watch {
   readonly adminUrl: string | undefined;
   readonly observer: RequestObserver | undefined;
@@ -33,7 +33,7 @@ function join(observer: RequestObserver, onRequest: WatchOptions['onRequest']): 
   };
 }
 
-/** Answers at the admin port. */
+/** Opens the admin port. */
 async function answer(
   admin: NonNullable<AdminPlace>,
   state: MemberState,
@@ -55,8 +55,8 @@ async function answer(
 }
 
 /**
- * Begins to watch a gateway, before it does anything else: it is live from then on, and not ready.
- * @throws {LocalError} when the admin port cannot be used
+ * Starts monitoring a gateway, before anything else is started: from then on it is live, but not ready.
+ * @throws {LocalError} if the admin port cannot be used
  */
 export async function openWatch({ admin, onRequest }: WatchOptions, state: GatewayState): Promise<Watch> {
   if (admin === undefined) {
@@ -67,14 +67,14 @@ export async function openWatch({ admin, onRequest }: WatchOptions, state: Gatew
   return { ...(await answer(admin, state, metrics)), observer: join(metrics.observer, onRequest) };
 }
 
-/** What watches a worker. */
+/** The monitoring of a worker. */
 export interface WorkerWatch {
   readonly adminUrl: string | undefined;
   readonly observer: TaskObserver | undefined;
   close(): Promise<void>;
 }
 
-/** Begins to watch a worker in the same way. @throws {LocalError} when the admin port cannot be used */
+/** Starts monitoring a worker in the same way. @throws {LocalError} if the admin port cannot be used */
 export async function openWorkerWatch(admin: AdminPlace, state: MemberState): Promise<WorkerWatch> {
   if (admin === undefined) return { adminUrl: undefined, observer: undefined, close: () => Promise.resolve() };
   const metrics = createWorkerMetrics(state);

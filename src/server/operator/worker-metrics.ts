@@ -3,7 +3,7 @@ import { mostLosses } from '../jobs/leases.ts';
 import { showMember, type MemberState } from './member-metrics.ts';
 import { createMetrics } from './metrics.ts';
 
-/** The metrics of a worker. `observer` counts its tasks; `end` stops what measures. */
+/** The metrics of a worker. `observer` counts its tasks; `end` stops measuring. */
 export function createWorkerMetrics(state: MemberState): { write: () => string; observer: TaskObserver; end: () => void } {
   const metrics = createMetrics();
   const end = showMember(metrics, state);

@@ -10,34 +10,34 @@ import type { Exchange, RecordingHeader } from './exchange.ts';
 import { holdsSecret, redactHeaders, redactValue } from './redact.ts';
 import { keyRequest, type KeyedRequest } from './request-key.ts';
 
-/** A cloud to which requests go as they come. */
+/** A service of the cloud to which requests are forwarded. */
 export interface Upstream {
   readonly url: URL;
   readonly send: Send;
 }
 
-/** Writes what passes between a program and a cloud to a file. */
+/** Records the exchanges between a program and a cloud in a file. */
 export interface Recorder {
-  /** Passes requests on to a service of the cloud, with the signatures that they have. */
+  /** Forwards requests to a service of the cloud, with their original signatures. */
   forward(service: ServiceName): Service;
-  /** Waits for responses that are still read, and closes the file. */
+  /** Waits for responses that are still being read, and closes the file. */
   close(): Promise<{ exchanges: number; failed: number }>;
 }
 
 export interface RecorderOptions {
-  /** Made by the recorder; must not exist. */
+  /** Created by the recorder; must not exist. */
   readonly file: string;
   readonly header: RecordingHeader;
   readonly upstreams: Readonly<Record<ServiceName, Upstream>>;
-  /** Most bytes of a body of a response that are recorded. */
+  /** Maximum size of a recorded response body, bytes. */
   readonly bodyLimit: number;
   readonly log: (line: string) => void;
 }
 
-/** Milliseconds that the rest of a response may take which the program did not read to its end. */
+/** Timeout in milliseconds for the rest of responses that the program did not read to the end. */
 const restTime = 1000;
 
-/** Headers that belong to one connection, and what each response has of its own. */
+/** Headers of one connection (hop-by-hop), and headers that differ in each response. */
 const ownHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'] as const;
 const notRecorded = [...ownHeaders, 'date', 'local-instance'] as const;
 
@@ -45,7 +45,7 @@ function omit(headers: Headers, names: readonly string[]): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
 }
 
-/** A pre-signed URL is signed with the name of the host that the program knows; all else is signed without it. */
+/** Only pre-signed URLs include the host name in the signature: they keep the host that the program knows. */
 function chooseHost({ headers, target }: Request): Headers {
   const { host, ...others } = omit(headers, ownHeaders);
   return /[?&]signature=/iu.test(target) && host !== undefined ? { ...others, host } : others;
@@ -56,7 +56,7 @@ function joinUrl({ url }: Upstream, target: string): URL {
   return new URL(`${url.origin}${url.pathname.replace(/\/$/u, '')}${target.replace(/^https?:\/\/[^/?]*/iu, '')}`);
 }
 
-/** What the line of a response has of its body, and whether something was left out of it. */
+/** The recorded body of a response; `isChanged` if secrets were removed from it. */
 interface Written {
   readonly content: Pick<Exchange, 'body' | 'base64' | 'leftOut'>;
   readonly isChanged: boolean;
@@ -84,17 +84,17 @@ function readJson(text: string): unknown {
   }
 }
 
-/** What became of the body of a response. */
+/** The body of a response as it was read. */
 interface Read {
   readonly pieces: readonly Uint8Array[];
-  /** Bytes in all; more than are in the pieces when there were too many. */
+  /** Total bytes; more than `pieces` has if the body exceeded the limit. */
   readonly size: number;
   readonly isWhole: boolean;
 }
 
 /**
- * A body as it passes, of which up to `limit` bytes are kept. What the program does not want is read all the same, until `stop`, so that the
- * exchange is whole.
+ * Passes a body on and keeps up to `limit` bytes of it. If the program stops reading, the rest is read until `stop`, so that the exchange
+ * is complete.
  */
 function watchBody(
   body: ByteStream,
@@ -144,7 +144,7 @@ function watchBody(
   const iterator: AsyncIterator<Uint8Array, undefined> = {
     next,
     return: async () => {
-      // Nobody waits for it: the program is gone.
+      // Not awaited: the program is gone.
       void readRest().catch(() => undefined);
       return { done: true, value: undefined };
     },
@@ -152,7 +152,7 @@ function watchBody(
   return { body: { [Symbol.asyncIterator]: () => iterator }, over };
 }
 
-/** @throws {NodeJS.ErrnoException} when the file cannot be made */
+/** @throws {NodeJS.ErrnoException} if the file cannot be created */
 export function createRecorder({ file, header, upstreams, bodyLimit, log }: RecorderOptions): Recorder {
   const descriptor = createPrivate(file);
   const pending = new Set<Promise<void>>();
@@ -167,7 +167,7 @@ export function createRecorder({ file, header, upstreams, bodyLimit, log }: Reco
       size > bodyLimit
         ? { content: { leftOut: `it has more than ${bodyLimit} bytes` }, isChanged: false }
         : writeBody(key.service, Buffer.concat(pieces));
-    // What was said of the body before something was left out of it does not hold any more.
+    // Length and MD5 are no longer true after secrets were removed from the body.
     const shown = redactHeaders(omit(headers, [...notRecorded, ...(isChanged ? ['content-length', 'content-md5'] : [])]));
     const exchange: Exchange = { id, ...key, status, headers: shown, ...content, ...(!isWhole && { cut: true }) };
     writeLine(exchange);

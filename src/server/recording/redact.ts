@@ -1,24 +1,24 @@
 import type { Headers } from '../../api/message.ts';
 import { redactTarget } from '../http/redact-target.ts';
 
-/** What stands where a secret stood. */
+/** Replacement of a secret. */
 const redacted = '(redacted)';
 
-/** Names of values that let somebody in, wherever they stand. */
+/** Names of values that grant access. */
 const secretName = /pass(?:word|phrase|wd)|secret|token|credential|private.?key|authori[sz]ation|cookie|signature|api.?key|_pw$/iu;
 
-/** A private key in PEM or OpenSSH format, or a signature of a request, in a text. */
+/** A private key in PEM or OpenSSH format, or a request signature, within a text. */
 const secretText = /PRIVATE KEY-----|[?&]signature=[A-Za-z0-9+/=%_-]{16,}|Signature keyId=/iu;
 
-/** Parameters of the signature of a pre-signed URL, which are others in each run. */
+/** Query parameters of the signature of a pre-signed URL, which differ in each run. */
 const signatureNames: ReadonlySet<string> = new Set(['signature', 'keyid', 'algorithm', 'expires']);
 
-/** True for a text that holds a private key or a signature. */
+/** True if a text contains a private key or a signature. */
 export function holdsSecret(text: string): boolean {
   return secretText.test(text);
 }
 
-/** A JSON value whose secrets, by the names of their fields or their content, are replaced. */
+/** Replaces secrets in a JSON value, by field name or content. */
 export function redactValue(value: unknown): unknown {
   if (typeof value === 'string') return holdsSecret(value) ? redacted : value;
   if (Array.isArray(value)) return value.map(redactValue);
@@ -31,7 +31,7 @@ export function redactValue(value: unknown): unknown {
   );
 }
 
-/** Headers without those whose names promise a secret; a URL in one loses its signature. */
+/** Removes headers whose names suggest a secret; URLs in other headers lose their signatures. */
 export function redactHeaders(headers: Headers): Headers {
   const kept = Object.entries(headers).filter(([name]) => !secretName.test(name));
   return Object.fromEntries(
@@ -42,7 +42,7 @@ export function redactHeaders(headers: Headers): Headers {
   );
 }
 
-/** The query of a request, sorted, without its signature and secrets: the same in each run. */
+/** The sorted query of a request, without signature and secrets: the same in each run. */
 export function normaliseQuery(target: string): string {
   const mark = target.indexOf('?');
   if (mark === -1) return '';

@@ -11,22 +11,22 @@ import type { Services } from '../services.ts';
 import { describeRequest, keyOf, type Exchange, type RecordingHeader, type RequestKey } from './exchange.ts';
 import { keyRequest } from './request-key.ts';
 
-/** What is known of an exchange before it is read again. */
+/** The parts of an exchange that stay in memory. */
 interface Indexed {
   readonly key: RequestKey;
   readonly id: number;
-  /** Where its line is, bytes. */
+  /** Offset of its line in the file, bytes. */
   readonly at: number;
   readonly length: number;
   isUsed: boolean;
 }
 
-/** A recording that answers requests. */
+/** A recording that serves requests. */
 export interface Replay {
   readonly header: RecordingHeader;
   /** What answers in place of the services. */
   services(log: (line: string) => void): Services;
-  /** Requests that were not in the recording, in words, in the order in which they came. */
+  /** Descriptions of requests that are not in the recording, in order of arrival. */
   readonly unmatched: readonly string[];
   close(): void;
 }
@@ -65,10 +65,10 @@ function isExchange(value: unknown): value is Exchange {
   return texts && typeof id === 'number' && typeof status === 'number' && typeof headers === 'object' && headers !== null;
 }
 
-/** Bytes that are read of a recording at once. */
+/** Bytes of a recording that are read in one call. */
 const chunkSize = 1024 * 1024;
 
-/** Lines of a file with their places. */
+/** Lines of a file with their offsets. */
 function* readLines(descriptor: number): Generator<{ line: Buffer; at: number }> {
   let rest = Buffer.alloc(0);
   let [at, position] = [0, 0];
@@ -90,7 +90,7 @@ function* readLines(descriptor: number): Generator<{ line: Buffer; at: number }>
   if (rest.length > 0) yield { line: rest, at };
 }
 
-/** The exchange that a request most likely meant. */
+/** The exchange that most resembles a request, for messages. */
 function findNearest(all: readonly Indexed[], wanted: RequestKey): Indexed | undefined {
   const own = all.filter(({ key }) => key.service === wanted.service);
   const samePath = own.filter(({ key }) => key.path === wanted.path);
@@ -134,13 +134,13 @@ function writeReply({ status, headers, body, base64, leftOut, cut, method, ...ke
   return { status, headers: { ...headers, ...length }, body: streamOf(bytes) };
 }
 
-/** Methods that may be sent more often than they were recorded: the latest answer holds. */
+/** Methods that may be sent more often than they were recorded: the last response is repeated. */
 const reading: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** What the lines of a recording say. */
+/** The index of a recording. */
 interface Index {
   readonly header: RecordingHeader;
-  /** In the order in which the requests came. */
+  /** In the order in which the requests arrived. */
   readonly all: readonly Indexed[];
 }
 
@@ -174,19 +174,19 @@ function readOrClose(file: string, descriptor: number): Index {
   }
 }
 
-/** Of the exchanges that are alike but for their bodies, the first of this body that was not used. */
+/** Of exchanges that differ only in their bodies, the first unused one with the request's body. */
 function choose(alike: readonly Indexed[], { sha256, method }: RequestKey): Indexed | undefined {
-  // The cloud may have answered before it had read the body.
+  // Without a hash: the cloud may have responded before it had read the body.
   const fitting = [...alike.filter(({ key }) => key.sha256 === sha256), ...alike.filter(({ key }) => key.sha256 === undefined)];
   return fitting.find(({ isUsed }) => !isUsed) ?? (reading.has(method) ? fitting.at(-1) : undefined);
 }
 
-/** What is asked to find out whether a service runs; programs send it, too. */
+/** Path of the liveness check; programs send it too. */
 const pingPath = '/--ping';
 
 /**
- * Opens a recording, of which no more stays in memory than what requests are told from each other by.
- * @throws {UsageError} for what is no recording, or a damaged one
+ * Opens a recording. Only the index stays in memory.
+ * @throws {UsageError} for a file that is not a recording or is damaged
  */
 export function openReplay(file: string): Replay {
   const descriptor = open(file);

@@ -6,13 +6,13 @@ import { bufferBody, readBodyParameters } from '../http/read-parameters.ts';
 import type { RequestKey } from './exchange.ts';
 import { normaliseQuery, redactValue } from './redact.ts';
 
-/** Headers that choose what the response is. */
+/** Headers that select the response. */
 const choosing = ['range', 'content-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'location'] as const;
 
-/** Most bytes of the parameters of a compute request. */
+/** Maximum size of the parameters of a compute request, bytes. */
 const parameterLimit = 16 * 1024 * 1024;
 
-/** A request as it goes on, and what it is told from others by, which is known when its body has been read. */
+/** A request to forward, and its key, which is known once its body has been read. */
 export interface KeyedRequest {
   readonly request: Request;
   key(): RequestKey;
@@ -30,15 +30,15 @@ function hash(bytes: string | Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** The digest of parameters without their passwords, which could be guessed by it. */
+/** The digest of parameters without their passwords, because a digest that includes them would allow guessing them. */
 async function digestParameters(request: Request): Promise<string> {
   try {
-    // The MD5 of a body is the service's matter.
+    // The service checks the MD5 of the body itself.
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== 'content-md5'));
     const parameters = await readBodyParameters({ ...request, headers }, 'compute', parameterLimit);
     return hash(JSON.stringify(redactValue(parameters)));
   } catch (error) {
-    // Nothing of what cannot be read goes into the recording.
+    // Parameters that cannot be parsed leave no trace in the recording.
     if (error instanceof ApiError) return hash(`unreadable: ${error.code}`);
     throw error;
   }
@@ -55,7 +55,7 @@ async function* digestStream(body: Body, finish: (sha256: string, size: number) 
   finish(digest.digest('hex'), size);
 }
 
-/** Prepares a request to be told from others. @throws {ApiError} 413 for compute parameters of more than 16 MiB */
+/** Prepares a request for matching. @throws {ApiError} 413 for compute parameters of more than 16 MiB */
 export async function keyRequest(service: ServiceName, request: Request): Promise<KeyedRequest> {
   const { method, target, body } = request;
   const found = {
