@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
-/** A key pair that is made for one run. */
+/** A temporary key pair. */
 export interface TemporaryKey {
   readonly privateKey: KeyObject;
   /** The public key as in an authorized_keys file, without a comment. */
@@ -9,7 +9,7 @@ export interface TemporaryKey {
   readonly md5: string;
 }
 
-/** An RSA public key in the wire format of SSH (RFC 4253, section 6.6), from the numbers of its JWK. */
+/** Encodes an RSA public key in the wire format of SSH (RFC 4253, section 6.6), from the base64url integers of its JWK. */
 function writeWire(n: string, e: string): Buffer {
   const field = (bytes: Buffer): Buffer => {
     const length = Buffer.alloc(4);
@@ -23,7 +23,7 @@ function writeWire(n: string, e: string): Buffer {
   return Buffer.concat([field(Buffer.from('ssh-rsa')), field(integer(e)), field(integer(n))]);
 }
 
-/** Makes an RSA key of 2048 bits, without ssh-keygen, which may not be installed. */
+/** Creates an RSA key of 2048 bits. It does not use ssh-keygen, which may not be installed. */
 export function makeTemporaryKey(): TemporaryKey {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { n = '', e = '' } = publicKey.export({ format: 'jwk' });

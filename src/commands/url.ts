@@ -8,17 +8,17 @@ import { ApiError, LocalError } from '../base/errors.ts';
 import { record, type Column } from '../output/kinds.ts';
 import { formatDuration } from '../output/units.ts';
 
-/** What one method of a URL does, as the service would read the request. */
+/** What one method of a URL grants, as the service would match the request. */
 interface Grant {
   method: string;
-  /** Operations that it may be: which one depends on what the path names. */
+  /** Names of possible operations; the resource at the path decides which one applies. */
   operations: string[];
   summary: string;
-  /** Why the service refuses it, although it is signed. */
+  /** Why the service rejects the request although it is signed. */
   refusal?: string;
 }
 
-/** Values of a query that let somebody in, in text that was signed. */
+/** Redacts the values of a signed query that grant access: signature and passwords. */
 function hideSecrets(line: string): string {
   return line.replaceAll(/(^|&)((?:signature|password|password_confirmation)=)[^&]*/gi, '$1$2(redacted)');
 }
@@ -28,7 +28,7 @@ function describeGrant(method: string, operations: readonly Operation[]): Grant 
   return { method, operations: names, summary: operations.map(({ summary }) => summary).join('; or: ') };
 }
 
-/** Which operations a URL reaches, and which of them a service refuses by a signed URL. */
+/** The operations that a URL matches, with those that a service rejects for signed URLs. */
 async function listGrants({ service, path, prefix, query, methods }: InspectedUrl): Promise<Grant[]> {
   const [{ createMatcher }, { parseTarget }, { assertUrlCovers }] = await Promise.all([
     import('../server/http/match.ts'),
@@ -68,7 +68,7 @@ function describeSignature({ result, key, difference, keyId }: InspectedUrl): st
   return `is one of another text: line ${line} was signed as ${JSON.stringify(hideSecrets(signed))}, not as ${JSON.stringify(hideSecrets(url))}`;
 }
 
-/** Line numbers and the first difference between what a program signed and what a service verifies. */
+/** Describes the first line that differs between the text that a program signed and the text that a service verifies. */
 function compareText(lines: readonly string[], signed: string): string | undefined {
   const theirs = signed.replace(/\r?\n$/, '').split('\n');
   const at = Array.from({ length: Math.max(lines.length, theirs.length) }, (_, index) => index).find(
@@ -87,7 +87,7 @@ function judge({ result, problems }: InspectedUrl, grants: readonly Grant[]): 'v
 
 const lineNames = ['methods', 'host', 'path', 'query'];
 
-/** The last moment that a date can have, milliseconds since the epoch; a URL may name a later one. */
+/** The latest time of a Date, milliseconds since the epoch; the expiry of a URL may be later. */
 const latest = 8.64e15;
 
 const columns: readonly Column[] = [
@@ -158,7 +158,7 @@ const explain = command({
         signature,
         line: found.difference?.line,
         lines,
-        // A line each in a card.
+        // One line for each, in the card that a terminal shows.
         signed: lines.map((each, at) => `${lineNames[at] ?? ''}: ${each}`),
       },
       { id: 'verdict', columns, fields: ['methods', 'fits', 'line', 'lines'] },

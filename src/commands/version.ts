@@ -3,7 +3,7 @@ import { build } from '../base/build.ts';
 import { command } from '../cli/command.ts';
 import { record } from '../output/kinds.ts';
 
-/** Where the program is installed, without links. */
+/** The path of the program, with symbolic links resolved. */
 export function findInstallPath(program: string): string {
   try {
     return realpathSync(program);

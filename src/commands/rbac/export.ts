@@ -27,7 +27,7 @@ function writeRole({ id, name, members, policies }: Role): RoleDocument {
   return { id, name, default_members: byDefault, members: asking, policies: policies.map((policy) => policy.name) };
 }
 
-/** The document that says what an account has, everything in an order of its own. */
+/** Returns the access document of an account, with all entries sorted. */
 export function toDocument(state: State, account: string, tags: Readonly<Record<string, string[]>>): RbacDocument {
   const { users, policies, roles } = state;
   return {
@@ -45,11 +45,11 @@ export function toDocument(state: State, account: string, tags: Readonly<Record<
   };
 }
 
-/** Takes role tags that a tree says already out of `tags`, and gives what the trees say. @param paths of everything that is in trees */
+/** Removes from `tags` the role tags that the trees imply, and returns the trees. @param paths of everything in the trees */
 function foldTrees(tags: Record<string, string[]>, roots: readonly string[], paths: readonly string[]): Record<string, string[]> {
   const trees = Object.fromEntries(roots.map((root) => [root, tags[root] ?? []]));
   const say = (path: string): string => JSON.stringify(tags[path] ?? []);
-  // A directory comes before what is in it.
+  // Directories come before their entries.
   for (const path of paths.toSorted((a, b) => a.split('/').length - b.split('/').length)) {
     const said = findTree(trees, path);
     const isSame = said !== undefined && JSON.stringify(said) === say(path);
@@ -60,7 +60,7 @@ function foldTrees(tags: Record<string, string[]>, roots: readonly string[], pat
   return trees;
 }
 
-/** The account as a document. @param roots paths of trees to be written as such */
+/** Reads the account as a document. @param roots paths to be written as trees */
 export async function readAccount(context: Context, roots: readonly string[] = []): Promise<RbacDocument> {
   const state = await readState(context, true);
   const paths = listTaggable(state);

@@ -20,14 +20,14 @@ import { atOption, findOperation, isDoneTo, sourceOption } from '../policies/que
 import { fileHelp, pruneHelp } from './words.ts';
 import { countOf } from '../../base/count.ts';
 
-/** What a change is asked about: a document, or roles to delete. */
+/** A proposed change: a document, or roles to delete. */
 export interface Proposal {
   document?: RbacDocument | undefined;
   deletedRoles: readonly string[];
   prune: boolean;
 }
 
-/** Every action; those of the object storage and on instances are done to what role tags are on that no document has. */
+/** All actions that need a right. Those of the object storage and on instances apply to tagged resources that no document lists. */
 function listDeeds(): Deed[] {
   // Everybody may ping.
   const actions = [...knownActions()].filter((action) => action !== compute.ping.action);
@@ -43,13 +43,13 @@ function listDeeds(): Deed[] {
   });
 }
 
-/** Paths that a document mentions and no list has: they are what they are, whatever the document says. */
+/** Paths in a document of resources that no list contains, and that applying the document does not create, rename or delete. */
 function listUnlisted(document: RbacDocument | undefined, normalise: (path: string) => string): string[] {
   const paths = Object.keys({ ...document?.tags, ...document?.trees }).map(normalise);
   return paths.filter((path) => /^(machines|networks|fwrules|services)(\/|$)/.test(path));
 }
 
-/** What a proposal would grant and revoke, by what the account is now. */
+/** Returns what a proposal would grant and revoke, compared with the account as it is now. */
 export async function findEffects(context: Context, proposal: Proposal, conditions: DecisionInput['context']): Promise<Effect[]> {
   const { document, deletedRoles, prune } = proposal;
   const state = await readState(context, true);
@@ -71,7 +71,7 @@ function countActions(effects: readonly Effect[], change: Effect['change']): num
   return effects.filter((effect) => effect.change === change).reduce((sum, { actions }) => sum + actions.length, 0);
 }
 
-/** `2 users: 5 actions granted, 1 revoked`. */
+/** `2 users: 5 granted, 1 revoked`. */
 function summarise(effects: readonly Effect[]): string {
   if (effects.length === 0) return 'Nobody gains or loses anything';
   const users = new Set(effects.map(({ user }) => user)).size;

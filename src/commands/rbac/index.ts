@@ -22,13 +22,13 @@ import { printText } from '../../rbac/yaml.ts';
 import { fileHelp, pruneHelp } from './words.ts';
 import { countOf } from '../../base/count.ts';
 
-/** What stands above an export: editors find the schema by the second line. */
+/** Comment at the top of an export; editors find the schema by its second line. */
 const heading = `# Access control of an account. See what would change: cloud rbac diff FILE; change it: cloud rbac apply FILE
 # yaml-language-server: $schema=rbac.schema.json
 # Editors complete this file when the schema is beside it: cloud rbac schema > rbac.schema.json
 `;
 
-/** The account as far as a document is about it, and what leads from one to the other. */
+/** The part of the account that a document is about, and the changes that the document needs. */
 interface Planned {
   state: State;
   changes: Change[];
@@ -40,7 +40,7 @@ async function planFor(context: Context, document: RbacDocument, prune: boolean)
   const state = await readState(context, isAboutTags);
   const mentioned = listMentioned(document, state);
   const roots = new Set(Object.keys(trees ?? {}).map((path) => normalisePath(path, state)));
-  // What a renaming is about is tagged under its old name still.
+  // A renamed entry still has its role tags under the old name.
   const listed = !isAboutTags
     ? []
     : prune && named !== undefined
@@ -51,7 +51,7 @@ async function planFor(context: Context, document: RbacDocument, prune: boolean)
   return { state, changes: plan(document, state, tags, prune) };
 }
 
-/** Paths of what the document calls by another name than the account. */
+/** Paths of entries that have another name in the document than in the account. */
 function listRenamed({ users = [], policies = [], roles = [] }: RbacDocument, state: State): string[] {
   const changed = (
     collection: string,
@@ -81,7 +81,7 @@ const applyOptions = {
   waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
 };
 
-/** What is done, and how to know whether reads show it. */
+/** The changes to apply, and what is needed to check that reads show them. */
 interface Work {
   document: RbacDocument;
   changes: readonly Change[];
@@ -89,12 +89,12 @@ interface Work {
   options: Values<typeof applyOptions>;
 }
 
-/** The refusal of a step, with what the step is about. */
+/** Adds the entry of a change to the error of its step. */
 function nameStep(error: unknown, { kind, name }: Change): unknown {
   return error instanceof ApiError ? withHint(error, error.hint, `${kind} ${name}: ${error.message}`) : error;
 }
 
-/** Does one step after the other and shows each; stops at the first refusal and says what was not done. */
+/** Executes the changes in order and yields each; stops at the first error and says which changes are not done. */
 async function* applyChanges(context: Context, work: Work): AsyncGenerator<Change & { status: string }> {
   const { changes, executor } = work;
   for (const [at, change] of changes.entries()) {
@@ -114,7 +114,7 @@ async function* applyChanges(context: Context, work: Work): AsyncGenerator<Chang
   context.note(`${countOf(changes.length, 'change')} done`);
 }
 
-/** Waits until reads show what was done: a plan that is made from older ones would do it again. */
+/** Waits until reads show the changes: a plan from stale data would repeat them. */
 async function waitForChanges(context: Context, { document, options }: Work, done: readonly Change[]): Promise<void> {
   const label = ({ action, kind, name }: Change): string => `${action} ${kind} ${name}`;
   const labels = new Set(done.map(label));
@@ -124,14 +124,14 @@ async function waitForChanges(context: Context, { document, options }: Work, don
       const { changes } = await planFor(context, rest, options.prune);
       return !changes.some((change) => labels.has(label(change)));
     } catch (error) {
-      // A user that was just made or deleted is in one list and not in another.
+      // A user that was just created or deleted may be in one list and not in another.
       if (isMissing(error)) return false;
       throw error;
     }
   });
 }
 
-/** Asks before deleting, collects passwords, and makes sure that nothing changed while somebody was typing. */
+/** Prompts before deleting, collects passwords, and checks that the account has not changed during the prompts. */
 async function prepare(
   context: Context,
   document: RbacDocument,

@@ -9,7 +9,7 @@ function describeRule(text: string): string | undefined {
   try {
     return describePowers(parseRule(text));
   } catch (error) {
-    // The service says what is wrong with it.
+    // The service reports the syntax error.
     if (error instanceof PolicySyntaxError) return undefined;
     throw error;
   }
@@ -36,7 +36,7 @@ function describeChange(change: Change): string[] {
   return isMade ? [`role ${name}: members of ${administratorRole} may do everything in the account`] : [];
 }
 
-/** Warns about changes that give somebody the right to everything. */
+/** Warns about changes that grant a right to everything. */
 export function warnAboutPowers({ warn }: Pick<Context, 'warn'>, changes: readonly Change[]): void {
   for (const words of changes.flatMap(describeChange)) warn(`warning: ${words}`);
 }

@@ -5,15 +5,15 @@ import { escapeControl } from '../../output/escape.ts';
 import { bytes, records, text, type Output } from '../../output/kinds.ts';
 import type { Change, Difference } from '../../rbac/change.ts';
 
-/** A change of some document, as far as it is shown. */
+/** The fields of a change that are shown; also for changes of other documents. */
 type Shown = Pick<Change, 'action' | 'name' | 'differences'> & { readonly kind: string };
 
-/** Whether the user wants text for people: no data format, no columns. */
+/** True if the output is text for people: neither a data format nor columns were requested. */
 export function wantsText({ global }: Pick<Context, 'global'>): boolean {
   return !global.json && (global.output ?? 'table') === 'table' && global.columns === undefined;
 }
 
-/** The brushes for text that a command writes to stdout itself. */
+/** Creates the colours for text that a command writes to stdout itself. */
 export async function paintFor({ world, global }: Pick<Context, 'world' | 'global'>): Promise<Paint> {
   return await createPaint(colourEnabled(global.color ?? 'auto', world.env, world.stdout.isTerminal));
 }
@@ -26,7 +26,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** What is added to and taken from a list, a line each; for another field what it was and what it is to be. */
+/** For a list, one line for each added or removed item; for other fields, the old and the new value. */
 function printDifference({ field, from, to }: Difference, { red, green }: Paint): string[] {
   if (Array.isArray(to)) {
     const before: unknown[] = Array.isArray(from) ? from : [];
@@ -38,14 +38,14 @@ function printDifference({ field, from, to }: Difference, { red, green }: Paint)
   return [red(`    - ${field}: ${printValue(from)}`), ...(isEmpty(to) ? [] : [green(`    + ${field}: ${printValue(to)}`)])];
 }
 
-/** A change for people: `+ user alice` and a line for each field, in colour. */
+/** Formats a change for people: `+ user alice` and a line for each field, in colour. */
 export function printChange({ action, kind, name, differences }: Shown, paint: Paint): string {
   const head = `${kind} ${escapeControl(name)}`;
   const line = { create: paint.green(`+ ${head}`), update: paint.yellow(`~ ${head}`), delete: paint.red(`- ${head}`) }[action];
   return [line, ...differences.flatMap((difference) => printDifference(difference, paint))].map((each) => `${each}\n`).join('');
 }
 
-/** A change as a record: passwords and what is sent are no part of it. */
+/** A change as a record, without passwords and request data. */
 export function describeChange({ action, kind, name, differences }: Shown): object {
   return { action, kind, name, differences };
 }
@@ -79,7 +79,7 @@ export function countChanges(changes: readonly Pick<Change, 'action'>[]): string
     .join(', ');
 }
 
-/** An output that ends with an error, after all of it was shown. */
+/** Returns an output that throws an error after all of it was shown. */
 export function endWith(output: Output, error: PartialError): Output {
   async function* fail<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
     yield* items;

@@ -1,7 +1,7 @@
 import type { Unfinished } from '../../config/journal.ts';
 import type { Row } from '../../output/kinds.ts';
 
-/** How entries are listed. */
+/** How entries of the journal are listed. */
 export const listShape = {
   columns: [
     'id',
@@ -30,14 +30,14 @@ function countLeft(all: number, done: number): number | undefined {
   return all > 0 ? Math.max(0, all - done) : undefined;
 }
 
-/** The first source, and how many there are beside it. */
+/** The first source, and the number of others. */
 function nameSource({ shown, sources }: Unfinished): string {
   const [first = ''] = shown[0] ?? [];
   const source = first === '-' ? 'stdin' : first;
   return sources > 1 ? `${source} and ${sources - 1} more` : source;
 }
 
-/** An entry as a row. */
+/** A journal entry as a row. */
 export function describeUnfinished(entry: Unfinished): Row {
   const { id, kind, command, shown, doneItems, doneBytes, items, bytes, began, updated, connection, cwd, obstacle } = entry;
   return {
@@ -61,7 +61,7 @@ export function describeUnfinished(entry: Unfinished): Row {
   };
 }
 
-/** An entry in a line: `upload 3f2a90c1: /home/ann/photos -> /ann/stor/photos`. */
+/** A journal entry in one line: `upload 3f2a90c1: /home/ann/photos -> /ann/stor/photos`. */
 export function summarize(entry: Unfinished): string {
   const target = entry.shown[0]?.[1] ?? '';
   return `${entry.kind} ${entry.id}: ${nameSource(entry)}${target === '' ? '' : ` -> ${target}`}`;

@@ -6,27 +6,27 @@ import { removeUnfinished } from '../../transfer/local/leftovers.ts';
 import { dropUploads } from '../../transfer/upload/leftovers.ts';
 import { openThere } from './go-on.ts';
 
-/** Kinds of work whose targets may be files of this machine. */
+/** Kinds of work that may write files on this machine. */
 const writesFiles = new Set(['download', 'sync']);
 
-/** Whether a path is one of these, or below one. */
+/** True if a path is one of `roots` or below one. */
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`));
 }
 
-/** `stor:/ann/photos`, or `PROFILE/stor:...`, as the path that it is of the object storage. */
+/** Returns the path in the object storage of `stor:/ann/photos` or `PROFILE/stor:/ann/photos`. */
 function readStored(target: string): string {
   return target.replace(/^(?:[^/]+\/)?stor:/, '');
 }
 
-/** Removes files that were being written when a process was killed. */
+/** Removes files that a killed process was writing. */
 export function cleanFiles({ world }: Context, { kind, pids }: Unfinished, { placed, left }: Entry): void {
   if (!writesFiles.has(kind)) return;
   const isMine = (pid: number): boolean => pids.includes(pid) && (pid === world.pid || !isAlive(world, pid));
   for (const [, target] of placed) if (target.startsWith('/')) removeUnfinished(target, { isMine, until: left });
 }
 
-/** Removes what an entry left at the service: the parts of uploads that were not committed. A job that waits for inputs is cancelled. */
+/** Removes what an entry left at the service: parts of uncommitted uploads. Cancels a job that waits for inputs. */
 export async function cleanService(there: Context, { pids }: Unfinished, { placed, facts }: Entry): Promise<void> {
   const targets = placed.map(([, target]) => readStored(target));
   await dropUploads(there.storage, there.state, {
@@ -38,12 +38,12 @@ export async function cleanService(there: Context, { pids }: Unfinished, { place
   try {
     await there.storage.cancelJob({ account: there.account, id: job });
   } catch (error) {
-    // It has ended, or is gone.
+    // The job is done or does not exist any more.
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
   }
 }
 
-/** Forgets an entry, and removes what it left here and at the service. What is done stays done. */
+/** Removes an entry and what it left on this machine and at the service. What is done stays done. */
 export async function drop(context: Context, unfinished: Unfinished, entry: Entry): Promise<void> {
   let isOver = false;
   try {
@@ -51,7 +51,7 @@ export async function drop(context: Context, unfinished: Unfinished, entry: Entr
     await cleanService(await openThere(context, unfinished, entry), unfinished, entry);
     isOver = true;
   } catch (error) {
-    // Without its profile nobody can clean up there.
+    // Without the profile of the entry, the service cannot be cleaned up.
     if (!(error instanceof UsageError)) throw error;
     isOver = true;
     context.warn(`${error.message}: what was left at the service stays there`);

@@ -3,7 +3,7 @@ import { isMissing, LocalError, UsageError } from '../../base/errors.ts';
 import type { Entry, Unfinished } from '../../config/journal.ts';
 import { resumable } from './table.ts';
 
-/** Hosts of this machine: a service that was started again there has another port. */
+/** Loopback hosts: a service that was restarted there may have another port. */
 const loopback = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 function isSamePlace(there: string, now: string): boolean {
@@ -16,13 +16,13 @@ function isSamePlace(there: string, now: string): boolean {
   }
 }
 
-/** The context in which an entry goes on. @throws {UsageError} when its profile names another service or account by now */
+/** Opens the context to resume an entry in. @throws {UsageError} if its profile has another service or account now */
 export async function openThere(context: Context, unfinished: Unfinished, entry: Entry): Promise<Context> {
   const { connection, id } = unfinished;
   const there = await context.goOn(unfinished, entry);
   const { storUrl, url } = there.settings();
   const service = storUrl?.value ?? url?.value ?? '';
-  // Whoever names the service now knows that it is the same one.
+  // A user who names the service explicitly asserts that it is the same one.
   const isNamed = context.settingGiven('storUrl') !== undefined || context.settingGiven('url') !== undefined;
   if (there.account === connection.account && (isNamed || isSamePlace(connection.service, service))) return there;
   throw new UsageError(
@@ -37,7 +37,7 @@ async function loadCommand({ command, id }: Unfinished): Promise<AnyCommand> {
   throw new LocalError(`${id} is of "${command}", which this release of cloud cannot go on with`, { hint: `cloud resume --drop ${id}` });
 }
 
-/** Runs the command of an entry again, which leaves out what is done. @param finish called when all is done */
+/** Runs the command of an entry again, which skips what is done. @param finish called when everything is done */
 export async function goOn(
   context: Context,
   unfinished: Unfinished,
@@ -55,7 +55,7 @@ export async function goOn(
     await finish(there);
     entry.close(true);
   } catch (error) {
-    // What the source was is gone: nothing is left to go on with, and the message says what is missing.
+    // If the source does not exist any more, nothing can be resumed; the message says what is missing.
     entry.close(isMissing(error));
     throw error;
   }

@@ -10,7 +10,7 @@ import { cleanFiles, cleanService, drop } from './drop.ts';
 import { goOn } from './go-on.ts';
 import { showRows } from '../../cli/rows.ts';
 
-/** The entry that a word names: its id, or the beginning of one. @throws {NotFoundError} {UsageError} */
+/** Finds the entry with an id, or with an id that begins with a word. @throws {NotFoundError} {UsageError} */
 function findEntry(entries: readonly Unfinished[], word: string): Unfinished {
   const found = entries.filter(({ id }) => id === word || (word.length > 2 && id.startsWith(word)));
   const [first, ...others] = found;
@@ -21,7 +21,7 @@ function findEntry(entries: readonly Unfinished[], word: string): Unfinished {
   return first;
 }
 
-/** The entries to go on with of `--all`: what is under way, and what nobody can go on with, is told and left out. */
+/** The entries that `--all` can resume; entries that are running or not resumable are reported and left out. */
 function chooseAll({ note }: Context, entries: readonly Unfinished[]): Unfinished[] {
   return entries.filter(({ id, runs, pid, obstacle }) => {
     if (runs) note(`${id} is being worked on by process ${pid}: left out`);
@@ -35,7 +35,7 @@ async function goOnWith(context: Context, unfinished: Unfinished): Promise<Row> 
   if (obstacle !== undefined)
     throw new UsageError(`${id} cannot be gone on with: ${obstacle}`, { hint: `to clean it up: cloud resume --drop ${id}` });
   const entry = (await context.journal()).claim(id);
-  // Another process has ended it since it was listed.
+  // `claim` returns none if another process has finished the entry since it was listed.
   if (entry)
     await goOn(context, unfinished, entry, async (there) => {
       cleanFiles(context, unfinished, entry);
@@ -45,7 +45,7 @@ async function goOnWith(context: Context, unfinished: Unfinished): Promise<Row> 
   return { id, kind: unfinished.kind, outcome: 'finished' };
 }
 
-/** The same, for `--all`: what another process has taken since it was listed is left to that. */
+/** Resumes an entry for `--all`; leaves it to another process that has claimed it since it was listed. */
 async function goOnUnlessTaken(context: Context, unfinished: Unfinished): Promise<Row> {
   try {
     return await goOnWith(context, unfinished);

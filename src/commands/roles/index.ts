@@ -20,10 +20,10 @@ import { createRole, isRoleShown, readCurrentRole, updateRole } from './write.ts
 const roleHelp = 'Name, id, or beginning of an id';
 const memberHelp = 'login or id of a sub-user, or account:LOGIN for another account';
 const columns = ['name', 'members', 'default_members', 'policies', 'id'];
-/** What `roles get` shows and no request takes. */
+/** Fields that `roles get` shows and that no request accepts. */
 const readOnly = ['id', 'default_members'];
 
-/** A role from a file, in the form of the API. */
+/** Reads a role from a file in the form of the API. */
 async function readRoleFile({ world }: Pick<Context, 'world'>, file: string): Promise<RoleFields> {
   const held = await readRecord(world, file, operations.createRole.fields, { ignore: readOnly });
   const { name, members, policies } = held as { name?: string; members?: RoleMember[]; policies?: { id?: string; name?: string }[] };
@@ -111,20 +111,20 @@ const update = changeCommand({
   ],
 });
 
-/** A role as it is now, by what the user calls it. */
+/** Returns the current version of a role, by its id or name. */
 async function openRole(context: Context, word: string): Promise<FoundRole> {
   try {
     const { role, isOld } = await lookUpRole(context, word);
     return { role: (await readCurrentRole(context, role.id, isOld)) ?? role, isOld };
   } catch (error) {
-    // Who may change roles need not have the right to read them.
+    // A user who may change roles may not be allowed to read them.
     const role = isUuid(word) && isForbidden(error) ? await readCurrentRole(context, word, false) : undefined;
     if (role === undefined) throw isIdLike(word) ? error : explainUnlisted(error, 'role', word);
     return { role, isOld: false };
   }
 }
 
-/** Whether the service has roles in the form of version 8. Who may not list them is taken to speak the newer one. */
+/** True if the service has roles in the form of version 8. If listing them is forbidden, the newer form is assumed. */
 async function hasOldRoles(context: Context): Promise<boolean> {
   try {
     return (await listRoles(context)).isOld;
@@ -134,7 +134,7 @@ async function hasOldRoles(context: Context): Promise<boolean> {
   }
 }
 
-/** The whole lists that are to be sent, where options change them. */
+/** The complete lists to send, for those that options change. */
 async function changeLists(context: Context, before: Role, held: RoleFields, options: Values<typeof updateOptions>): Promise<RoleFields> {
   const added = await resolveMembers(context, options.addMember, options.addDefaultMember);
   const members = held.members ?? before.members;

@@ -6,14 +6,14 @@ import { quoteShell } from '../../base/quote.ts';
 import { isIdLike, isSameLogin, requireUser } from '../../lookup/find.ts';
 import { parseMember, printMember, type Member } from '../../lookup/role.ts';
 
-/** A member from what the user typed: ids and beginnings of ids are looked up, logins are for the service to know. */
+/** Reads a member: ids and beginnings of ids are looked up, logins are sent to the service unchecked. */
 function resolveMember(users: readonly User[], word: string, isDefault: boolean): Member {
   if (!isIdLike(word)) return parseMember(word, isDefault);
   const { id, login } = requireUser(users, word);
   return { type: 'subuser', id, login, default: isDefault };
 }
 
-/** The members that options name; one that is named in both ways has the role by default. */
+/** Returns the members that options name; one in both lists has the role by default. */
 export async function resolveMembers(
   { compute, account }: Context,
   plain: readonly string[],
@@ -30,14 +30,14 @@ function isSameMember(a: Member, b: Member): boolean {
   return a.type === b.type && isSameLogin(a.login, b.login);
 }
 
-/** Members with some added; one that is there already gets its `default` from what is added. */
+/** Adds members to a list; one that is in the list already gets its `default` from `added`. */
 export function addMembers(members: readonly Member[], added: readonly Member[]): Member[] {
   const kept = members.filter((member) => !added.some((other) => isSameMember(member, other)));
   const known = added.map((member) => ({ ...members.find((other) => isSameMember(member, other)), ...member }));
   return [...kept, ...known];
 }
 
-/** Members by words: those that have to ask for the role, and those that have it by default. */
+/** Reads members: `plain` have to request the role, `byDefault` have it active by default. */
 export function readMembers(plain: readonly string[] = [], byDefault: readonly string[] = []): Member[] {
   const asking = plain.map((word) => parseMember(word, false));
   return addMembers(
@@ -46,12 +46,12 @@ export function readMembers(plain: readonly string[] = [], byDefault: readonly s
   );
 }
 
-/** The words of members that have a role by default, or of those that have to ask for it. */
+/** Writes the members that have a role by default, or those that have to request it. */
 export function writeMembers(members: readonly Member[], isDefault: boolean): string[] {
   return members.filter((member) => member.default === isDefault).map(printMember);
 }
 
-/** Members without some, which are named as members are added. @throws {UsageError} for one that is not there */
+/** Removes members from a list. @throws {UsageError} for one that is not in the list */
 export function removeMembers(members: readonly Member[], words: readonly string[], role: string): Member[] {
   const candidates = members.map((member) => ({ id: member.id ?? '', name: printMember(member), member }));
   const removed = words.map((word) => {

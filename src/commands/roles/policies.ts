@@ -9,7 +9,7 @@ function isBeginning(word: string): boolean {
   return isIdLike(word) && !isUuid(word);
 }
 
-/** The names and whole ids that policies are sent by: beginnings of ids are looked up. */
+/** Returns names and full ids of policies; beginnings of ids are looked up. */
 export async function resolvePolicies({ compute, account }: Context, words: readonly string[]): Promise<string[]> {
   const unknown = words.find(isBeginning);
   if (unknown === undefined) return [...words];
@@ -17,7 +17,7 @@ export async function resolvePolicies({ compute, account }: Context, words: read
   return words.map((word) => (isBeginning(word) ? requirePolicy(listed, word).name : word));
 }
 
-/** A policy as it is compared and sent: one that the role has by its id where there is one, whatever it was called by. */
+/** Normalises a word for comparing and sending: a policy of the role by its id if it has one, another one unchanged. */
 function writeWord({ policies }: Pick<Role, 'policies'>, word: string): string {
   const candidates = policies.map(({ id, name }) => ({ id: id ?? '', name }));
   const found = findNamed(candidates, word, 'policy');
@@ -25,8 +25,8 @@ function writeWord({ policies }: Pick<Role, 'policies'>, word: string): string {
 }
 
 /**
- * The whole list of policies that is to be sent, where options change it: that of a file, or what the role has, without some and with others.
- * @throws {UsageError} when one that is to be removed is not there
+ * Returns the complete list of policies to send: that of a file, or else of the role, with the changes of the options.
+ * @throws {UsageError} when a policy to remove is not in the list
  */
 export async function changePolicies(
   context: Context,

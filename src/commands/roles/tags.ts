@@ -9,7 +9,7 @@ import { countFailures } from '../../cli/attempts.ts';
 const resourceHelp =
   'Path of a collection or of one member: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account itself';
 
-/** A resource with its tags. @throws {NotFoundError} when it does not exist */
+/** Reads a resource with its role tags. @throws {NotFoundError} when it does not exist */
 async function readTags(context: Context, word: string): Promise<{ resource: Resource; tags: string[] }> {
   const resource = await resolveResource(context, word);
   const tags = await findTags(context, resource);
@@ -27,23 +27,23 @@ async function writeTags(context: Context, resource: Resource, roles: readonly s
   return record(written, { id: 'name' });
 }
 
-/** A resource with the role tags that it has by then. */
+/** A resource with its new role tags. */
 interface Tagged {
   name: string;
   'role-tag': string[];
 }
 
-/** A resource and all below it, as requests have their paths: a collection with its members, users with their keys, the account with everything. */
+/** Request paths of a resource and all below it: a collection with its members, users with their keys, the account with everything. */
 async function listTree(context: Context, { path }: Resource): Promise<string[]> {
   const state = await readState(context, true);
   const names = new Map(state.policies.map(({ id, name }) => [id, name]));
   const root = normalisePath(path, state);
   const below = listTaggable(state).filter((each) => root === accountWord || each === root || each.startsWith(`${root}/`));
-  // Of members that no list has, such as instances, the path is what it is.
+  // Resources that no list contains, such as instances, keep their path.
   return below.length === 0 ? [path] : below.map((each) => toRequestPath(each, names));
 }
 
-/** Sets the role tags of a tree, one resource after the other; goes on after failures. @throws {PartialError} at the end for these */
+/** Sets the role tags of a tree, one resource after the other; continues after failures. @throws {PartialError} at the end for failures */
 async function* setTree(context: Context, resource: Resource, roles: readonly string[], dryRun: boolean): AsyncGenerator<Tagged> {
   const { compute, account } = context;
   const wanted = [...new Set(roles)];

@@ -8,7 +8,7 @@ import { isShownAs, readCurrent } from '../../rbac/settle.ts';
 type CreateInput = InputOf<typeof operations.createRole>;
 type UpdateInput = InputOf<typeof operations.updateRole>;
 
-/** The fields with names where they have ids alone: version 8 has no words for these. @throws {NotFoundError} for an id that nothing has */
+/** Adds names to members and policies that have only ids: version 8 accepts no ids. @throws {NotFoundError} for an unknown id */
 async function nameAll<F extends RoleFields>({ compute, account }: Context, fields: F): Promise<F> {
   const { members, policies } = fields;
   const users = members?.some(({ login }) => login === '') ? await compute.listUsers({ account }) : [];
@@ -20,14 +20,14 @@ async function nameAll<F extends RoleFields>({ compute, account }: Context, fiel
   };
 }
 
-/** Creates a role in the form that the service speaks. */
+/** Creates a role in the form that the service accepts. */
 export async function createRole(context: Context, fields: RoleFields & { name: string }, isOld: boolean): Promise<Role> {
   const { compute, account } = context;
   const input = { account, ...writeRole(isOld ? await nameAll(context, fields) : fields, isOld) } as CreateInput;
   return readRole(await compute.createRole(input));
 }
 
-/** Changes a role; the lists that are given are replaced as a whole. */
+/** Changes a role; the given lists replace the current ones. */
 export async function updateRole(context: Context, id: string, fields: RoleFields, isOld: boolean): Promise<Role> {
   const { compute, account } = context;
   const input = { account, role: id, ...writeRole(isOld ? await nameAll(context, fields) : fields, isOld) } as UpdateInput;
@@ -38,7 +38,7 @@ async function readRoles(context: Context): Promise<Role[]> {
   return (await listRoles(context)).roles;
 }
 
-/** A role as it is now; undefined when it is gone. */
+/** Returns the current version of a role; undefined when it does not exist any more. */
 export function readCurrentRole(context: Context, id: string, isOld: boolean): Promise<Role | undefined> {
   return readCurrent(
     id,
@@ -47,7 +47,7 @@ export function readCurrentRole(context: Context, id: string, isOld: boolean): P
   );
 }
 
-/** Whether reads show a role as a write answered it. */
+/** True if reads show a role as the response to a write did. */
 export function isRoleShown(context: Context, written: Role): Promise<boolean> {
   return isShownAs(
     written,

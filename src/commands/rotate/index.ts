@@ -12,14 +12,14 @@ import { copyRoleTags, openOwnKeys, type OwnKeys } from './owner.ts';
 import { planSwitches, requireOwnProfile, switchProfile, type NewKey, type Switch } from './profiles.ts';
 import { assertSigns } from './trial.ts';
 
-/** The key that a profile signs with, as this machine knows it. */
+/** The current key of a profile, which must be on this machine. */
 interface OldKey {
-  /** MD5. */
+  /** MD5 fingerprint. */
   readonly fingerprint: string;
-  /** Both fingerprints. */
+  /** MD5 and SHA256 fingerprints. */
   readonly names: ReadonlySet<string>;
   readonly type: string;
-  /** Its private half stands in no file unencrypted. */
+  /** True if no file has the private half unencrypted. */
   readonly isProtected: boolean;
 }
 
@@ -39,7 +39,7 @@ async function findOldKey({ listKeyNames, localKeys }: Context, { name, values }
   return { fingerprint, names: new Set(names), type: first.type, isProtected };
 }
 
-/** Finds the old key among those of the account. @throws for one that is not there, and one that a device attested */
+/** Finds the old key among those of the account. @throws if it is not registered, or attested by a device */
 function requireRegistered(listed: readonly Key[], { fingerprint }: OldKey, { label }: OwnKeys): Key {
   const found = listed.find((key) => key.fingerprint === fingerprint);
   if (found === undefined) throw new NotFoundError(`key ${fingerprint} is not registered with ${label}`, { hint: 'cloud keys list' });
@@ -50,7 +50,7 @@ function requireRegistered(listed: readonly Key[], { fingerprint }: OldKey, { la
   return found;
 }
 
-/** The passphrase of the new key; undefined for none. */
+/** Prompts for the passphrase of the new key; undefined for none. */
 async function askPassphrase({ world }: Context, wanted: boolean): Promise<string | undefined> {
   if (!wanted) return undefined;
   const hint = 'or store it without one: --no-encrypt';
@@ -60,7 +60,7 @@ async function askPassphrase({ world }: Context, wanted: boolean): Promise<strin
   return passphrase;
 }
 
-/** Whether the service said no, and nothing that is repeated could change that. */
+/** True if the service rejected the request, so that repeating it cannot succeed. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 420 && error.status !== 429;
 }
@@ -73,7 +73,7 @@ interface Registration {
   readonly name: string | undefined;
 }
 
-/** Registers the new key with the role tags of the old one, unless an interrupted run has. When it is refused nothing is left of it. */
+/** Registers the new key with the role tags of the old one, unless an interrupted run has. A rejected key is removed from the disk. */
 async function register(context: Context, { own, profile, old, key, name }: Registration): Promise<void> {
   const isRegistered = async (): Promise<boolean> => (await own.list()).some(({ fingerprint }) => fingerprint === key.fingerprint);
   if (!(await isRegistered())) {
@@ -82,7 +82,7 @@ async function register(context: Context, { own, profile, old, key, name }: Regi
       await own.create(line, name ?? line.split(' ')[2] ?? key.fingerprint);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // The request of an interrupted run may have come through meanwhile.
+      // The request of an interrupted run may have registered it meanwhile.
       if (!(await isRegistered())) {
         removeNewKey(context, profile.name, key);
         throw error;
@@ -92,21 +92,21 @@ async function register(context: Context, { own, profile, old, key, name }: Regi
   await copyRoleTags(context, own, old.fingerprint, key.fingerprint);
 }
 
-/** Takes the registered key back when it does not sign, so that everything is as it was. */
+/** Removes a registered key that does not sign, so that everything is as before. */
 async function takeBack(context: Context, { own, profile, key }: Registration): Promise<void> {
   await own.remove(context, key.fingerprint);
   removeNewKey(context, profile.name, key);
 }
 
-/** What came of trying the new key. */
+/** Results of trying the new key. */
 interface Trials {
-  /** The own profile with the new key, which has signed. */
+  /** Context of the own profile with the new key, which has signed a request. */
   readonly signing: Context;
-  /** Other profiles that it does not serve. */
+  /** Other profiles for which the new key does not work. */
   readonly failed: Switch[];
 }
 
-/** Tries the new key for each profile before any of them has it. */
+/** Tries the new key for each profile before any of them is changed. */
 async function tryAll(context: Context, registration: Registration, switches: readonly Switch[]): Promise<Trials> {
   const failed: Switch[] = [];
   let signing = context;
@@ -121,7 +121,7 @@ async function tryAll(context: Context, registration: Registration, switches: re
         failed.push(each);
         continue;
       }
-      // A service that does not answer says nothing about the key; the same command goes on with it.
+      // A service that does not respond says nothing about the key; the same command resumes with it.
       if (!(error instanceof NetworkError)) await takeBack(context, registration);
       throw error;
     }
@@ -129,7 +129,7 @@ async function tryAll(context: Context, registration: Registration, switches: re
   return { signing, failed };
 }
 
-/** Asks whether the old key may go. False where nobody can answer, and for every answer but yes. */
+/** Prompts for the removal of the old key. Returns false for every answer but yes, and if there is no terminal. */
 async function mayRemove({ world }: Context, isSure: boolean, question: string): Promise<boolean> {
   if (isSure) return true;
   try {
@@ -141,7 +141,7 @@ async function mayRemove({ world }: Context, isSure: boolean, question: string):
   }
 }
 
-/** Removes the old key, signed by the new one. @returns whether it is gone */
+/** Removes the old key by a request that the new key signs. @returns true if it is removed */
 async function retire(context: Context, own: OwnKeys, from: string, isSure: boolean): Promise<boolean> {
   const { note } = context;
   const old = (await own.list()).find(({ fingerprint }) => fingerprint === from);
@@ -163,7 +163,7 @@ const rotateOptions = {
   encrypt: negatable('Ask for a passphrase for the file of the new key; as the old key has it when absent'),
 };
 
-/** What is shown at the end; without a new key where there is none yet. */
+/** The output of the command; without a new key for `--dry-run`. */
 function showRotation({ name }: Profile, previous: string, key: Partial<NewKey>, switched: string[], removed: boolean): Output {
   return record(
     { profile: name, ...key, previous, removed, switched },
@@ -171,13 +171,13 @@ function showRotation({ name }: Profile, previous: string, key: Partial<NewKey>,
   );
 }
 
-/** Profiles of other accounts are left as they are. */
+/** Warns about profiles of other accounts with the same key, which are not changed. */
 function nameElsewhere({ warn }: Context, elsewhere: readonly Profile[]): void {
   for (const { name } of elsewhere)
     warn(`profile ${name} has the same key for another account or cloud and keeps it: cloud --profile ${quoteShell(name)} keys rotate`);
 }
 
-/** `--dry-run`. */
+/** Shows what would be done, for `--dry-run`. */
 async function rehearse(context: Context, profile: Profile, own: OwnKeys, current: OldKey, listed: Key): Promise<Output> {
   const unchanged = { fingerprint: current.fingerprint, keyFile: profile.values.keyFile ?? '' };
   const { switches, elsewhere } = await planSwitches(context, profile, current.names, unchanged);
@@ -188,7 +188,7 @@ async function rehearse(context: Context, profile: Profile, own: OwnKeys, curren
   return showRotation(profile, current.fingerprint, {}, names, false);
 }
 
-/** @param begun the new key of a run that was interrupted */
+/** Replaces the key. @param begun the new key of an interrupted run */
 async function replace(
   context: Context & { readonly options: Values<typeof rotateOptions> },
   profile: Profile,

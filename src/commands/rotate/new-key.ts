@@ -4,7 +4,7 @@ import { isSystemError } from '../../base/errors.ts';
 import { createPrivate, makeMissingFolders, parentOf, removeQuietly, writePrivate } from '../../base/private-files.ts';
 import type { NewKey } from './profiles.ts';
 
-/** What an unfinished rotation of a profile's key has come to. */
+/** State of an unfinished rotation of a profile's key. */
 interface Rotation extends NewKey {
   /** MD5 fingerprint of the key that is replaced. */
   readonly from: string;
@@ -12,25 +12,25 @@ interface Rotation extends NewKey {
 
 const stateOf = (profile: string): string => `rotations/${profile}`;
 
-/** The rotation of a profile's key that was interrupted; none when its new key is gone. */
+/** Returns the interrupted rotation of a profile's key; undefined when its new key does not exist any more. */
 export function readRotation({ state }: Context, profile: string): Rotation | undefined {
   const { from, fingerprint, keyFile } = state.read(stateOf(profile)) ?? {};
   if (typeof from !== 'string' || typeof fingerprint !== 'string' || typeof keyFile !== 'string') return undefined;
   return existsSync(keyFile) ? { from, fingerprint, keyFile } : undefined;
 }
 
-/** The rotation is over. */
+/** Removes the state of a finished rotation. */
 export function forgetRotation({ state }: Context, profile: string): void {
   state.remove(stateOf(profile));
 }
 
-/** Takes a new key back that nobody knows. */
+/** Removes the files of a new key that is not registered. */
 export function removeNewKey(context: Context, profile: string, { keyFile }: NewKey): void {
   for (const file of [keyFile, `${keyFile}.pub`]) removeQuietly(file);
   forgetRotation(context, profile);
 }
 
-/** Writes a file that must be new. @returns its path: the first of PATH, PATH-2, PATH-3, ... that is free */
+/** Writes a new file. @returns its path: the first of PATH, PATH-2, PATH-3, ... that does not exist */
 function writeNew(path: string, content: string): string {
   for (let number = 1; ; number += 1) {
     const candidate = number === 1 ? path : `${path}-${number}`;
@@ -60,7 +60,7 @@ interface Wish {
   readonly passphrase: string | undefined;
 }
 
-/** Makes a key pair and writes it to two new files; from then on the rotation can be gone on with. */
+/** Creates a key pair in two new files; from then on the rotation can be resumed. */
 export async function makeNewKey(context: Context, { profile, from, folder, type, passphrase }: Wish): Promise<NewKey> {
   const date = new Date(context.world.now()).toISOString().slice(0, 10);
   const comment = `cloud-${profile}-${date}`;
@@ -73,7 +73,7 @@ export async function makeNewKey(context: Context, { profile, from, folder, type
   return { fingerprint, keyFile };
 }
 
-/** The folder in which a new key belongs: beside the key file of the profile, or in ~/.ssh, where keys are found by their fingerprints. */
+/** The folder for a new key: that of the profile's key file, or ~/.ssh, where keys are found by their fingerprints. */
 export function chooseFolder({ paths }: Context, keyFile: string | undefined): string {
   return keyFile === undefined ? paths.ssh : parentOf(keyFile);
 }

@@ -3,20 +3,20 @@ import type { Context } from '../../cli/command.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findTags } from '../../lookup/resource.ts';
 
-/** The keys of whom a profile signs as: of the account, or of its sub-user. */
+/** The keys of the signer of a profile: the account or its sub-user. */
 export interface OwnKeys {
   /** For messages: `account demo`, `sub-user alice of demo`. */
   readonly label: string;
   list: () => Promise<Key[]>;
   create: (key: string, name: string) => Promise<Key>;
   remove: (context: Context, fingerprint: string) => Promise<void>;
-  /** The line that removes a key. */
+  /** The command that removes a key. */
   removal: (fingerprint: string) => string;
-  /** Path of a key, below the account, as role tags know it. */
+  /** Path of a key below the account, for role tags. */
   pathOf: (fingerprint: string) => string;
 }
 
-/** The keys among which the one of the settings is registered. */
+/** Opens the keys among which the key of the settings is registered. */
 export function openOwnKeys({ compute, account, settings }: Context): OwnKeys {
   const user = settings().user?.value;
   if (!user)
@@ -38,7 +38,7 @@ export function openOwnKeys({ compute, account, settings }: Context): OwnKeys {
   };
 }
 
-/** Gives a key the role tags of another. A service that knows no role tags of keys has none to lose; any other failure is told. */
+/** Copies the role tags of a key to another. Warns on failure; a service without role tags of keys is no failure. */
 export async function copyRoleTags(context: Context, { pathOf }: OwnKeys, from: string, to: string): Promise<void> {
   try {
     const tags = (await findTags(context, { path: pathOf(from) })) ?? [];

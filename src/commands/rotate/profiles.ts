@@ -5,24 +5,24 @@ import { UsageError } from '../../base/errors.ts';
 
 type Values = Profile['values'];
 
-/** A key that takes the place of another in profiles. */
+/** A key that replaces another in profiles. */
 export interface NewKey {
-  /** MD5. */
+  /** MD5 fingerprint. */
   readonly fingerprint: string;
   /** Path of the private half. */
   readonly keyFile: string;
 }
 
-/** A profile as it is, and as it is with the new key. */
+/** A profile, and its settings with the new key. */
 export interface Switch {
   readonly profile: Profile;
   readonly next: Values;
 }
 
-/** The settings that say where requests go and whose key signs them. */
+/** Settings that select the service, the signer and the key. */
 const identity = ['url', 'account', 'user', 'keyId', 'keyFile'] as const satisfies readonly SettingName[];
 
-/** The profile in use. @throws {UsageError} where there is none, or anything else says who signs: its key would not be the one that is replaced */
+/** The profile in use. @throws {UsageError} without one, or if an option or variable overrides the signer: its key would not be replaced */
 export function requireOwnProfile({ settings, profiles }: Context): Profile {
   const values = settings();
   const name = values.profile?.value || profiles.current();
@@ -41,14 +41,14 @@ function isSameAddress(one: string | undefined, other: string | undefined): bool
   return new URL(one).href === new URL(other).href;
 }
 
-/** Whether the key of both is registered in the same place: for the same account or sub-user of the same cloud. */
+/** True if the keys of both are registered in the same place: for the same account or sub-user of the same cloud. */
 function isSameOwner(own: Values, other: Values): boolean {
   if (own.account !== other.account || (own.user ?? '') !== (other.user ?? '')) return false;
-  // A profile of the object storage alone has no other address.
+  // A profile for the object storage alone has no `url`.
   return other.url === undefined ? isSameAddress(own.storUrl, other.storUrl) : isSameAddress(own.url, other.url);
 }
 
-/** Which of the two keys of a profile are the old one. */
+/** Which of the two keys of a profile are the old key. */
 export interface Uses {
   readonly main: boolean;
   readonly storage: boolean;
@@ -62,7 +62,7 @@ export async function findUses({ listKeyNames }: Context, values: Values, names:
   return { main, storage: storKeyId !== undefined && (await has({ keyId: storKeyId })) };
 }
 
-/** The settings with the new key where the old one was. A key in ~/.ssh is found by its fingerprint, any other by its file. */
+/** Replaces the old key in settings. A key in ~/.ssh is found by its fingerprint, any other by its file. */
 function replaceKey({ paths }: Context, values: Values, { main, storage }: Uses, { fingerprint, keyFile }: NewKey): Values {
   const next = { ...values };
   if (main && (values.keyId !== undefined || values.keyFile === undefined)) next.keyId = fingerprint;
@@ -71,15 +71,15 @@ function replaceKey({ paths }: Context, values: Values, { main, storage }: Uses,
   return next;
 }
 
-/** What becomes of the profiles that have the old key. */
+/** The profiles that have the old key. */
 export interface Switches {
-  /** The own profile is the last. */
+  /** The own profile is last. */
   readonly switches: Switch[];
-  /** Profiles of other accounts or clouds, where the old key goes on being registered. */
+  /** Profiles of other accounts or clouds, where the old key stays registered. */
   readonly elsewhere: Profile[];
 }
 
-/** Finds the profiles that have the old key. @param names its fingerprints */
+/** Finds the profiles that have the old key. @param names fingerprints of the old key */
 export async function planSwitches(context: Context, own: Profile, names: ReadonlySet<string>, key: NewKey): Promise<Switches> {
   const { profiles } = context;
   const switches: Switch[] = [];
@@ -94,7 +94,7 @@ export async function planSwitches(context: Context, own: Profile, names: Readon
   return { switches, elsewhere };
 }
 
-/** Writes a profile with the new key. @throws {UsageError} when somebody changed it meanwhile */
+/** Writes a profile with the new key. @throws {UsageError} if it was changed meanwhile */
 export function switchProfile({ profiles }: Context, { profile, next }: Switch): void {
   profiles.change(profile.name, (values) => {
     if (JSON.stringify(values) !== JSON.stringify(profile.values))

@@ -4,9 +4,9 @@ import { pollUntil } from '../../cli/wait.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Profile } from '../../config/profiles.ts';
 
-/** A harmless request to each service that the settings name. What is forbidden was signed well. */
+/** Sends a harmless request to each service in the settings. Status 403 means that the signature was accepted. */
 async function ask(context: Context): Promise<void> {
-  // A client is made when it is first asked for, and without an address it cannot be.
+  // Reading a client creates it, which fails without an address, so that the clients are not destructured here.
   const { account, settings } = context;
   const heed = (error: unknown): void => {
     if (!(error instanceof ApiError && error.status === 403)) throw error;
@@ -17,7 +17,7 @@ async function ask(context: Context): Promise<void> {
     await context.storage.answer(storage.listDirectory, { account, path: 'stor', limit: 1 }, { head: true }).catch(heed);
 }
 
-/** Waits until both services of a profile accept its signatures: a key that was just registered may not be known everywhere. @throws {WaitError} */
+/** Waits until both services accept signatures of a profile: a new key may not be known everywhere yet. @throws {WaitError} */
 export async function assertSigns(context: Context, profile: Profile): Promise<Context> {
   const trial = context.withProfile(profile);
   await pollUntil(context, `that the new key signs for profile ${profile.name}`, undefined, async () => {

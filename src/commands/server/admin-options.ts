@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import { number, text } from '../../cli/parameters.ts';
 
-/** Options that say where a gateway or a worker tells how it does. */
+/** Options for the address at which a gateway or a worker serves health checks and metrics. */
 export const adminOptions = {
   adminPort: number('Port of /--live, /--ready and /--metrics', {
     range: [0, 65535],
@@ -10,7 +10,7 @@ export const adminOptions = {
   adminHost: text('Address of it; this machine by default', { placeholder: 'ADDRESS' }),
 };
 
-/** What they say. @throws {UsageError} */
+/** Reads `adminOptions`; undefined without a port. @throws {UsageError} */
 export function readAdmin({
   adminPort,
   adminHost,

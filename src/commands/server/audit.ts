@@ -7,7 +7,7 @@ import type { AuditRecord } from '../../server/cluster/audit.ts';
 import { readMoment } from '../stor/moment.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-/** Milliseconds between two looks at what is new. */
+/** Delay between two queries with --follow, milliseconds. */
 const betweenLooks = 1000;
 
 function keepLooking({ interrupted }: Context['world']): () => Promise<boolean> {
@@ -17,7 +17,7 @@ function keepLooking({ interrupted }: Context['world']): () => Promise<boolean> 
   };
 }
 
-/** A line for each, as it comes: a table would wait for others, to be as wide as they are. */
+/** Prints one line for each change as it comes: a table would wait for all rows to measure its columns. */
 async function* writeLines(changes: AsyncIterable<AuditRecord>): AsyncGenerator<Uint8Array> {
   for await (const { time, actor, action, subject = '', address, details } of changes)
     yield Buffer.from(`${escapeControl(`${time}  ${actor}  ${action}  ${subject}  ${address}  ${JSON.stringify(details)}`)}\n`);

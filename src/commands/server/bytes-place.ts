@@ -5,7 +5,7 @@ import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts'
 import { UsageError } from '../../base/errors.ts';
 import type { World } from '../../base/world.ts';
 
-/** Where contents are kept, for the commands of `server` that need them. */
+/** Options for the place of contents, for the commands of `server` that need it. */
 
 const variable = 'CLOUD_SERVER_BYTES';
 const [idVariable, secretVariable, tokenVariable] = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
@@ -22,7 +22,7 @@ export const bytesOptions = withTopic('engines', {
   ),
 });
 
-/** A directory, or a bucket and what requests to it are signed with. */
+/** A directory, or a bucket with the credentials for its requests. */
 export type BytesPlace = string | Bucket;
 
 interface Bucket {
@@ -41,7 +41,7 @@ interface Credentials {
 
 const bucketExample = 'for example --bytes "s3://cloud?endpoint=https://s3.example.com&region=eu-1"';
 
-/** The endpoint of a store. @throws {UsageError} which shows nothing of what may be a secret in it */
+/** Reads the endpoint of a store. @throws {UsageError} whose message does not show the URL, because it may contain a secret */
 function readEndpoint(given: string, endpoint: string | null): string {
   const url = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (!url || !/^https?:$/u.test(url.protocol) || url.search !== '' || url.hash !== '' || url.pathname !== '/')
@@ -74,7 +74,7 @@ function readBucket(given: string, url: URL): Omit<Bucket, 'credentials'> {
   return { endpoint: readEndpoint(given, searchParams.get('endpoint')), bucket, region, prefix: folder === '' ? '' : `${folder}/` };
 }
 
-/** The values of the section `default`, or of the only one, of a file in the form of AWS tools. */
+/** Reads the section `default`, or the only section, of a credentials file of AWS tools. */
 function readSection(content: string): ReadonlyMap<string, string> {
   const sections = new Map<string, Map<string, string>>();
   let current = new Map<string, string>();
@@ -88,7 +88,7 @@ function readSection(content: string): ReadonlyMap<string, string> {
   return sections.get('default') ?? only ?? new Map();
 }
 
-/** @throws {UsageError} where others can read the file, or change it: what hands secrets to a service gives its group leave to read. */
+/** @throws {UsageError} if others can access the file or its group can write to it. Secrets of services may be readable by the group. */
 function assertSecret(file: string, path: string): void {
   const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
   if ((mode & 0o027) === 0) return;
@@ -116,7 +116,7 @@ async function readCredentials(world: World, file: string | undefined): Promise<
   });
 }
 
-/** Where the contents are. @throws {UsageError} when no place is named, it is neither a folder nor a bucket, or no key pair is given for one. */
+/** Reads the place of contents. @throws {UsageError} unless it is a folder, or a bucket with a key pair */
 export async function readBytes({ world }: Context, { bytes, bytesCredentials }: Values<typeof bytesOptions>): Promise<BytesPlace> {
   const url = bytes ?? world.env[variable] ?? '';
   if (url === '')

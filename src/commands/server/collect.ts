@@ -6,13 +6,13 @@ import { bytesOptions, readBytes, type BytesPlace } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { countOf } from '../../base/count.ts';
 
-/** Where a cluster keeps its data, as the options say. */
+/** Where a cluster keeps its data. */
 interface Place {
   readonly database: string;
   readonly bytes: BytesPlace;
 }
 
-/** Every content that an object names, looked at; those that are lost as rows, and an error at the end when there are some. */
+/** Checks all contents that objects refer to; yields lost ones as rows, and throws at the end if there are some. */
 async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Output> {
   const { findLostContents } = await import('../../server/cluster-contents.ts');
   async function* rows(): AsyncGenerator<object> {

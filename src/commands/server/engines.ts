@@ -3,7 +3,7 @@ import { readInput } from '../../cli/input.ts';
 import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 
-/** Where a gateway keeps what it serves, for every command of `server`. */
+/** Options for the database, for every command of `server`. */
 
 const databaseVariable = 'CLOUD_SERVER_DATABASE';
 
@@ -20,8 +20,8 @@ function parseUrl(given: string, url: string): URL {
 }
 
 /**
- * The URL of the database that is meant.
- * @throws {UsageError} when none is, when it is no URL of PostgreSQL, or when a password stands on the command line: all users see that.
+ * Reads the URL of the database.
+ * @throws {UsageError} without a PostgreSQL URL, or when the command line contains a password, which all users of the machine can see
  */
 export async function readDatabase({ world }: Context, { database, databaseFile }: Values<typeof databaseOptions>): Promise<string> {
   if (database !== undefined && databaseFile !== undefined) throw new UsageError('give one of --database and --database-file');

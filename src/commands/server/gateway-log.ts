@@ -1,12 +1,12 @@
 import type { FinishedRequest } from '../../server/http/request-observer.ts';
 
-/** What a gateway logs, a line for each message and each request. */
+/** The log of a gateway: one line for each message and each request. */
 export interface GatewayLog {
   message(text: string): void;
   request(request: FinishedRequest): void;
-  /** Writes the first line and then those that came before it; all later lines name the gateway. */
+  /** Writes the first line and then the lines that were held back; all later lines name the gateway. */
   begin(gateway: string, first: string): void;
-  /** Writes what came before a first line that will not come. */
+  /** Writes the lines that were held back, because the gateway does not start. */
   giveUp(): void;
 }
 
@@ -24,8 +24,8 @@ function describeRequest({ service, operation = '-', method, path, status, ms, b
 }
 
 /**
- * Makes the log of a gateway: JSON, one object a line, or lines to read.
- * @param write takes a line
+ * Creates the log of a gateway: JSON, one object a line, or plain text.
+ * @param write writes one line
  * @param now milliseconds since the epoch
  */
 export function createGatewayLog(write: (line: string) => void, isJson: boolean, now: () => number): GatewayLog {

@@ -11,7 +11,7 @@ import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
-/** How tasks of jobs run. */
+/** Options for the execution of tasks. */
 const taskOptions = withTopic('tasks', {
   workDir: folderPath('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket'),
   noJobs: flag('Leave tasks of jobs to workers'),
@@ -50,7 +50,7 @@ const gatewayOptions = {
   noCollect: flag('Leave its removal to others'),
 };
 
-/** Milliseconds: balancers look every 2 to 3 seconds, twice. */
+/** Milliseconds in which a load balancer notices that the gateway is not ready: two checks, 2 to 3 seconds apart. */
 const usualDrainWait = 5000;
 const usualDrainTimeout = 30_000;
 
@@ -58,7 +58,7 @@ type GatewayOptions = Values<typeof gatewayOptions>;
 
 type Tls = { certificate: string; key: string } | { dir: string } | undefined;
 
-/** One way of the three: a certificate, a folder that has one, or none. */
+/** Reads the one TLS option that is given: a certificate, a folder with a certificate, or none. */
 function readTls({ world }: Context, { tlsCert, tlsKey, tlsDir, http }: GatewayOptions): Tls {
   const hint = 'give --tls-cert FILE and --tls-key FILE, or --tls-dir DIR, or --http behind what ends TLS';
   if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError('--tls-cert and --tls-key belong together', { hint });
@@ -95,7 +95,7 @@ export const gateway = command({
     const isBalancer = await readBalancers(options);
     const log = createGatewayLog((line) => void world.stdout.stream.write(`${line}\n`), global.json, world.now);
     for (const folder of [bytes, workDir]) if (typeof folder === 'string') makeFolders(folder, 0o700);
-    // From here on a signal ends what was begun in order.
+    // From here on a signal ends the gateway in order.
     const interrupted = untilInterrupted(world);
     const { startGateway } = await import('../../server/gateway.ts');
     const starting = startGateway({

@@ -8,7 +8,7 @@ import { findHolder } from '../local/holder.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-/** Milliseconds between two lines of progress. */
+/** Milliseconds between two progress messages. */
 const pause = 2000;
 
 const columns = ['accounts', 'users', 'keys', 'roles', 'policies', 'images', 'objects', 'bytes'];

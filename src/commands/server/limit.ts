@@ -14,10 +14,10 @@ const columns = [
   'mostRequests',
 ];
 
-/** Largest number that a limit may be. */
+/** Maximum value of a limit. */
 const largest = Number.MAX_SAFE_INTEGER;
 
-/** A limit as it is set; undefined stays undefined, and `none` is null. @throws {UsageError} */
+/** Reads a limit: undefined if absent, null for `none`. @throws {UsageError} */
 function readLimit(name: string, given: string | undefined, parse: (given: string) => number): number | null | undefined {
   if (given === undefined || given === 'none') return given && null;
   const value = parse(given);
@@ -29,7 +29,7 @@ function parseNumber(given: string): number {
   return /^\d+$/u.test(given) ? Number(given) : NaN;
 }
 
-/** None at all would be a disabled account. */
+/** Reads a rate from 1 on: 0 would be a disabled account. */
 function parseRate(given: string): number {
   return parseNumber(given) > 0 ? parseNumber(given) : NaN;
 }

@@ -8,14 +8,14 @@ import { pad, truncate } from '../../output/width.ts';
 import type { StatusRow } from '../../server/cluster/status.ts';
 import { wantsText } from '../rbac/show.ts';
 
-/** A line of the state of a cluster, as far as both a look and a change of it have one. */
+/** A row of the state of a cluster, in a complete status or as a change. */
 export type WatchedRow = Omit<StatusRow, 'item' | 'state'> & {
   readonly item: StatusRow['item'] | 'database';
-  /** Beside those of a look: a gateway or worker is `gone` that ended in order, and the database is `away` while it does not answer. */
+  /** In addition: `gone` is a gateway or worker that has ended in order, `away` a database that does not respond. */
   readonly state: StatusRow['state'] | 'gone' | 'away';
 };
 
-/** Looks again and again until it is interrupted; while the database is away, that is what there is to see. @throws what the first look throws */
+/** Reads the status repeatedly until an interrupt; errors after the first time yield a row for the database. @throws the first error */
 export async function* lookAgain(
   { interrupted }: Pick<Context['world'], 'interrupted'>,
   look: () => Promise<readonly WatchedRow[]>,
@@ -34,26 +34,26 @@ export async function* lookAgain(
   }
 }
 
-/** Of those who have a lease there may be many. */
+/** True for an item with a lease, of which there may be several. */
 const isMember = ({ item }: WatchedRow): boolean => item === 'gateway' || item === 'worker' || item === 'command';
 
 const keyOf = (row: WatchedRow): string => (isMember(row) ? `${row.item} ${row.id ?? ''}` : row.item);
 
-/** What a line says where there are no columns for the parts of it. */
+/** Formats the parts of a row as one text. */
 function describeRow({ address, version, started, used, slots, detail }: WatchedRow): string {
   if (address === undefined) return detail;
   const tasks = slots === undefined || slots === 0 ? [] : [`${used ?? 0} of ${slots} slots used`];
   return [address, `release ${version ?? 'unknown'}`, `since ${started ?? ''}`, ...tasks, detail].join(', ');
 }
 
-/** Rows that are new, or whose state, number or holder is another than at the look before. Ages change always, and are no change. */
+/** Yields rows that are new, or whose state, count or holder has changed. Ages change constantly, and are ignored. */
 export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>): AsyncGenerator<WatchedRow> {
   let last = new Map<string, WatchedRow>();
   for await (const rows of looks) {
     const now = new Map(rows.map((row) => [keyOf(row), row]));
     const isAway = now.has('database');
     for (const [key, row] of last) {
-      // While the database is away nothing is known of the others.
+      // While the database is away, the state of all other items is unknown.
       if (isAway || now.has(key)) continue;
       if (row.item === 'database') yield { item: 'database', state: 'ok', detail: 'answers again' };
       else if (isMember(row) && row.state !== 'none') yield { ...row, state: 'gone', detail: 'ended in order' };
@@ -66,7 +66,7 @@ export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>):
   }
 }
 
-/** Rows below each other, none wider than the terminal and no more of them than fit. */
+/** Formats rows as a table that fits the terminal: long lines are truncated, rows beyond its height are counted. */
 export function layOutRows(rows: readonly WatchedRow[], columns: number, lines: number): string[] {
   const cells = [['ITEM', 'STATE', 'DETAIL'], ...rows.map((row) => [row.item, row.state, escapeControl(describeRow(row))])];
   const widths = [0, 1].map((at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
@@ -76,7 +76,7 @@ export function layOutRows(rows: readonly WatchedRow[], columns: number, lines: 
   return laid.length <= lines ? laid : [...laid.slice(0, Math.max(0, lines - 1)), `... ${laid.length - lines + 1} more`];
 }
 
-/** Draws each look in the place of the one before; the last one stays. */
+/** Redraws the table for each status in place; the last one stays. */
 async function* draw({ world }: Context, looks: AsyncIterable<readonly WatchedRow[]>): AsyncGenerator<Uint8Array> {
   const { stdout } = world;
   const bottom = createBottomLines(stdout);
@@ -94,7 +94,7 @@ async function* toLines(changes: AsyncIterable<WatchedRow>, now: () => number): 
     yield Buffer.from(`${new Date(now()).toISOString()}  ${pad(row.item, 9)}  ${pad(row.state, 5)}  ${escapeControl(describeRow(row))}\n`);
 }
 
-/** What is shown of looks: at a terminal the table, drawn anew; elsewhere a line or a record for each change. */
+/** Shows the status repeatedly: a terminal gets a table that is redrawn, other outputs a line or record for each change. */
 export function showLooks(context: Context, looks: AsyncIterable<readonly WatchedRow[]>): Output {
   const { world, global } = context;
   if (!wantsText(context)) {

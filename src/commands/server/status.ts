@@ -5,7 +5,7 @@ import { records } from '../../output/kinds.ts';
 import { endWith } from '../rbac/show.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two updates of --watch. */
 const usualInterval = 2000;
 
 export const status = command({

@@ -10,13 +10,13 @@ import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
-/** Milliseconds for which tasks under way may finish at the end. */
+/** Milliseconds that running tasks have to finish at the end. */
 const defaultPatience = 30_000;
 
-/** Limits of the services that matter to whoever does tasks. */
+/** Limits of the services that apply to a worker. */
 const known: readonly LimitName[] = ['accountBytes', 'accountObjects'];
 
-/** @throws {UsageError} */
+/** Reads `--limit`. @throws {UsageError} for a limit that does not apply to a worker */
 function readWorkerLimits(texts: readonly string[]): LimitValues {
   const limits = readLimits(texts);
   const other = (Object.keys(limits) as LimitName[]).find((name) => !known.includes(name));
@@ -64,7 +64,7 @@ export const worker = command({
       const time = new Date(world.now()).toISOString();
       write(global.json ? JSON.stringify({ time, message, ...known }) : `${time} ${message}`);
     };
-    // From here on a signal ends what was begun in order.
+    // From here on a signal ends the worker in order.
     const interrupted = untilInterrupted(world);
     const { startWorker } = await import('../../server/worker.ts');
     const { now, pid } = world;

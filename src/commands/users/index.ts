@@ -17,12 +17,12 @@ import { passwordOptions, readPassword } from './password.ts';
 
 const userHelp = 'Login, id, or beginning of an id';
 const fromHelp = 'Fields from a JSON or YAML file; - for stdin; options win';
-/** What `users get` shows and no request takes. */
+/** Fields that `users get` shows and that no request accepts. */
 const readOnly = ['id', 'created', 'updated', 'roles', 'default_roles'];
 
 type ContactValues = Partial<Record<keyof typeof contactFields, string>>;
 
-/** Contact fields and login from a file and from options; a password, which a new user has alone, from a file. */
+/** Reads contact fields and login from a file and from options; for a new user also a password from the file. */
 async function readFields(
   { world }: Pick<Context, 'world'>,
   file: string | undefined,
@@ -36,7 +36,7 @@ async function readFields(
   return { ...held, ...Object.fromEntries(options) };
 }
 
-/** Whether reads show a user as a write answered it. */
+/** True if reads show a user as the response to a write did. */
 function isShown({ compute, account }: Context, written: User): Promise<boolean> {
   return isShownAs(
     written,
@@ -103,7 +103,7 @@ const update = changeCommand({
   ],
 });
 
-/** Whose password is changed. The operation takes a login too, and a policy may allow it alone: then the word is taken as it is. */
+/** Finds the owner of a password. If a policy allows only the change itself, lookups fail, and the login is sent unchecked. */
 async function identifyOwner(context: Context, word: string): Promise<Pick<User, 'id' | 'login'>> {
   try {
     return await identifyUser(context, word);

@@ -11,9 +11,9 @@ import { askOrSearch, findUser, isIdLike, isUuid, searchByName } from '../../loo
 const userHelp = 'Login, id, or beginning of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
 
-/** What the path of a user's keys wants: logins and ids as they are, anything else looked up. */
+/** Returns a login or id for the path of a user's keys; beginnings of ids are looked up. */
 async function resolveUser(context: Context, word: string): Promise<string> {
-  // A login is asked for directly: a user that was just created may be missing from lists.
+  // A login is sent unchecked: a user that was just created may be missing from lists.
   return isUuid(word) || !isIdLike(word) ? word : (await findUser(context, word)).id;
 }
 

@@ -4,7 +4,7 @@ import { filePath, flag, type Values } from '../../cli/parameters.ts';
 import { askSecret } from '../../cli/prompt.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 
-/** Where a password comes from: never from the command line, where others can see it. */
+/** Sources of a password; the command line is none, because other users of the machine can see it. */
 export const passwordOptions = {
   passwordStdin: flag('Read the password from stdin'),
   passwordFile: filePath('Read the password from a file'),
@@ -12,7 +12,7 @@ export const passwordOptions = {
 
 const hint = 'give it with --password-stdin or --password-file';
 
-/** Asks for a new password twice, without showing it. @throws {UsageError} when the two differ */
+/** Prompts for a new password twice without echo. @throws {UsageError} when the two differ */
 export async function askNewPassword({ world }: Pick<Context, 'world'>, login: string, instead: string): Promise<string> {
   const password = await askSecret(world, `new password of ${login}`, instead);
   const again = await askSecret(world, 'the same again', instead);
@@ -20,7 +20,7 @@ export async function askNewPassword({ world }: Pick<Context, 'world'>, login: s
   return password;
 }
 
-/** Reads a new password from where the options say, or asks for it. @throws {UsageError} where nobody can answer */
+/** Reads a new password from the source in the options, or prompts for it. @throws {UsageError} if there is no terminal */
 export async function readPassword(
   context: Pick<Context, 'world'>,
   options: Values<typeof passwordOptions>,

@@ -7,9 +7,9 @@ import type { World } from '../../../base/world.ts';
 import { resolvePath } from '../../../cli/input.ts';
 import type { CatalogueChange } from './plan.ts';
 
-/** Files of images that stand beside a document. */
+/** Files of images that a document refers to. */
 
-/** The files that changes need, each path once. @throws {UsageError} when two images say different things of one file */
+/** The files that changes need, each path once. @throws {UsageError} when two images describe one file differently */
 export function listUploads(changes: readonly CatalogueChange[]): ImageUpload[] {
   const uploads = new Map<string, ImageUpload>();
   for (const { name, step } of changes) {
@@ -23,7 +23,7 @@ export function listUploads(changes: readonly CatalogueChange[]): ImageUpload[] 
   return [...uploads.values()];
 }
 
-/** The bytes of a file by its path in a document, which counts from where the document is. @throws {InterruptedError} */
+/** Reads a file by its path, which is relative to the document. @throws {InterruptedError} */
 export async function* readUpload(world: World, document: string, { path }: Pick<ImageUpload, 'path'>): AsyncGenerator<Uint8Array> {
   const folder = document === '-' ? world.cwd : dirname(resolvePath(world, document));
   const file = resolve(folder, path);
@@ -40,7 +40,7 @@ export async function* readUpload(world: World, document: string, { path }: Pick
   }
 }
 
-/** Reads the files that changes need. @throws {UsageError} for one that is not what the document says of it */
+/** Reads the files that changes need. @throws {UsageError} if size or SHA-1 differ from the document */
 export async function checkUploads(world: World, document: string, uploads: readonly ImageUpload[]): Promise<void> {
   for (const upload of uploads) {
     const hash = createHash('sha1');

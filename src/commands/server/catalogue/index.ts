@@ -18,7 +18,7 @@ const fileHelp = 'Document, YAML or JSON; - for stdin';
 const documentHelp =
   'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. file says of the file of an image its compression, sha1 and size; where it has a path too, from the document on, apply stores the file beside the contents of the gateways (--bytes), unless the cloud has it. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
 
-/** What is to be done, after a look at the files that it needs. */
+/** Plans the changes and checks the files that they need. */
 async function planFor(
   world: World,
   file: string,

@@ -13,7 +13,7 @@ import { compareFields, type Difference } from '../../../rbac/change.ts';
 import { matchEntries } from '../../../rbac/match.ts';
 import { defaultVersion, nameLimit } from './read.ts';
 
-/** One thing that differs between a document and a cloud, and how it is mended. */
+/** A difference between a document and a cloud, and the step that removes it. */
 export interface CatalogueChange {
   readonly action: 'create' | 'update' | 'delete';
   readonly kind: 'datacenter' | 'service' | 'package' | 'image' | 'limit';
@@ -23,7 +23,7 @@ export interface CatalogueChange {
   readonly step: CatalogueStep;
 }
 
-/** Changes of one kind; deletions come after those of all others. */
+/** Changes of one kind; `pruned` are deletions, which follow the changes of all kinds. */
 interface Part {
   readonly changes: readonly CatalogueChange[];
   readonly pruned: readonly CatalogueChange[];
@@ -31,7 +31,7 @@ interface Part {
 
 const nothing: Part = { changes: [], pruned: [] };
 
-/** Services of which each gateway tells its own address. */
+/** Services for which each gateway reports its own address. */
 const ownServices = ['compute', 'storage'];
 
 function planUrls(table: 'datacenters' | 'services', document: Catalogue, state: CatalogueState): Part {
@@ -39,7 +39,7 @@ function planUrls(table: 'datacenters' | 'services', document: Catalogue, state:
   const { [table]: is } = state;
   if (wanted === undefined) return nothing;
   const kind = table === 'datacenters' ? 'datacenter' : 'service';
-  // A datacenter at the address of the compute service is the gateways' own.
+  // A datacenter with the address of the compute service is that of the gateways.
   const isOwn = (name: string): boolean => (table === 'services' ? ownServices.includes(name) : is[name] === state.services['compute']);
   return {
     changes: Object.entries(wanted).flatMap(([name, url]) => {
@@ -53,12 +53,12 @@ function planUrls(table: 'datacenters' | 'services', document: Catalogue, state:
   };
 }
 
-/** `debian-12 20250615`: what tells entries without an id from each other. */
+/** `debian-12 20250615`: identifies an entry without an id. */
 function label({ name, version = defaultVersion }: { name: string; version?: string | undefined }): string {
   return `${name} ${version}`;
 }
 
-/** Pairs by id, else by name and version. */
+/** Matches entries by id, else by name and version. */
 function pair<W extends { id?: string | undefined; name: string; version?: string | undefined }, E extends W & { id: string }>(
   wanted: readonly W[],
   existing: readonly E[],
@@ -79,7 +79,7 @@ function pick<T extends object>(fields: T, differences: readonly Difference[]): 
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name))) as Partial<T>;
 }
 
-/** @throws {UsageError} when an entry with a new id has the name and version of another one */
+/** @throws {UsageError} when an entry has the name and version of an existing one, but another id */
 function refuseOtherId(
   kind: 'package' | 'image',
   wanted: { id?: string | undefined },
@@ -118,7 +118,7 @@ function planPackages({ packages }: Catalogue, state: CatalogueState): Part {
   };
 }
 
-/** @throws {UsageError} when an image builds on one that is not there, or is to go while another one builds on it */
+/** @throws {UsageError} when the origin of an image does not exist, or would be deleted */
 function checkOrigins(images: readonly ImageDocument[], existing: CatalogueState['images'], gone: CatalogueState['images']): void {
   const left = new Set([...images, ...existing.filter((each) => !gone.includes(each))].flatMap(({ id }) => id ?? []));
   for (const image of images) {
@@ -132,7 +132,7 @@ function checkOrigins(images: readonly ImageDocument[], existing: CatalogueState
   if (needed) throw new UsageError(`image ${label(needed)} cannot be deleted: image ${needed.children.join(', ')} builds on it`);
 }
 
-/** What is said of an image without where its file is, and the file where the cloud does not have it. */
+/** Separates the fields of an image from the path of its file; returns the file if it has to be uploaded. */
 function splitFile(
   wanted: ImageDocument,
   existing: CatalogueState['images'][number] | undefined,
@@ -190,9 +190,9 @@ function planLimits({ limits }: Catalogue, state: CatalogueState): Part {
 }
 
 /**
- * What has to be done so that a cloud has what a document says. Parts and fields that the document does not have are left alone; with
- * `prune` what its parts do not mention is deleted, but for the addresses of the gateways themselves.
- * @throws {UsageError} for entries that contradict what there is
+ * Plans the changes that make a cloud match a document. Parts and fields that are absent from the document are left alone. With `prune`,
+ * entries that its parts do not mention are deleted, except the addresses of the gateways.
+ * @throws {UsageError} for entries that contradict existing ones
  */
 export function planCatalogue(document: Catalogue, state: CatalogueState, prune: boolean): CatalogueChange[] {
   const parts = [

@@ -5,7 +5,7 @@ import { readRecord } from '../../../cli/from.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
-/** Refuses a value of the document. */
+/** Creates the error for a value of the document. */
 type Refuse = (at: string, problem: string, hint?: string) => UsageError;
 
 function checkUrls(refuse: Refuse, part: string, urls: Readonly<Record<string, unknown>> = {}): void {
@@ -97,10 +97,10 @@ function checkLimits(refuse: Refuse, limits: readonly LimitDocument[] = []): voi
   if (twice !== undefined) throw refuse('limits', `two entries are the limit "${twice}"`);
 }
 
-/** Version of a package that names none. */
+/** Version of a package without a version. */
 export const defaultVersion = '1.0.0';
 
-/** What tells a limit from the others: `alice ram`, `alice machines os linux`. */
+/** `alice ram`, `alice machines os linux`: identifies a limit. */
 export function nameLimit({ account, by, check, os, image }: LimitDocument): string {
   return [account, by, ...(check === undefined ? [] : [check, os ?? image])].join(' ');
 }
