@@ -12,19 +12,14 @@ import { printProgramPage } from './cli/man/program.ts';
 import { printCommandTable } from './cli/markdown.ts';
 import { loadNouns, type LoadedNoun } from './cli/tree.ts';
 import { nouns } from './commands/index.ts';
-import { explain, isSystemError, UsageError } from './base/errors.ts';
+import { explain, ifThere, UsageError } from './base/errors.ts';
 
 /** Generates files from the declarations of commands, in the current folder; with `--check` only names the files that are stale. */
 
 const [begin, end] = ['<!-- commands -->', '<!-- /commands -->'];
 
 function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return ifThere(() => readFileSync(file, 'utf8'));
 }
 
 /** A document with the content between its markers replaced. @throws {UsageError} when the document or a marker is missing */

@@ -1,4 +1,5 @@
 import { describeBuild } from './base/build.ts';
+import { splitList } from './base/split-list.ts';
 import { nouns } from './commands/index.ts';
 import type { AnyCommand, Context, Invocation } from './cli/command.ts';
 import { CurlPrinted } from './session/curl.ts';
@@ -57,10 +58,7 @@ function chooseFormat(globals: Readonly<Record<string, unknown>>): Format {
 
 function readList(value: unknown): string[] | undefined {
   if (typeof value !== 'string') return undefined;
-  const names = value
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  const names = splitList(value);
   return names.length === 0 ? undefined : names;
 }
 

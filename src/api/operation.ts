@@ -1,5 +1,5 @@
 import type { Field, Fields, Infer } from './fields.ts';
-import type { Body, ByteStream, Headers } from './message.ts';
+import type { Body, Headers, Reply } from './message.ts';
 
 /** The two services of a cloud. */
 export type ServiceName = 'compute' | 'storage';
@@ -38,11 +38,7 @@ export interface Listing<T> {
 }
 
 /** A stream of bytes with the status (200 or 206) and headers of the response. */
-export interface Download {
-  status: number;
-  headers: Headers;
-  body: ByteStream;
-}
+export type Download = Reply;
 
 /**
  * One operation of a service, declared once. The client, the service's router and validation, help, completion, policy actions and the
@@ -99,22 +95,17 @@ type PathOf<Route extends string> = Route extends `${string} ${infer Path}?${str
     ? Path
     : never;
 
-interface Spec<F extends Fields> {
-  summary: string;
+/**
+ * What is declared: `idempotent` only of a POST that may safely be repeated, the other methods are by definition; `resource` where it is not `path`;
+ * `creates` only where the status of success is not 201; `needsEntry` only where `when` does not say which entry.
+ */
+interface Spec<F extends Fields>
+  extends
+    Pick<Operation, 'summary'>,
+    Partial<
+      Pick<Operation, 'status' | 'when' | 'body' | 'storesHeaders' | 'idempotent' | 'resource' | 'creates' | 'needsEntry' | 'needsUpload'>
+    > {
   fields?: F;
-  status?: number;
-  when?: Condition;
-  body?: BodyKind;
-  storesHeaders?: boolean;
-  /** Only for a POST that may safely be repeated; the other methods are idempotent by definition. */
-  idempotent?: boolean;
-  /** `path` when absent. */
-  resource?: ResourceKind;
-  /** Only when the status of success is not 201. */
-  creates?: boolean;
-  /** Only when `when` does not name the kind of entry. */
-  needsEntry?: boolean;
-  needsUpload?: boolean;
 }
 
 type BodyInput<S> = S extends { body: 'bytes' }

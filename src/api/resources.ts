@@ -79,7 +79,6 @@ export const roleTags = object('The role tags of a resource', {
   name: text('Path of the resource'),
   'role-tag': list('Names of the roles'),
 });
-export type RoleTags = Of<typeof roleTags>;
 
 export const limit = object('A provisioning limit', {
   by: choice('What is limited: ram in MiB, quota in GiB, machines by number', ['ram', 'quota', 'machines']),
@@ -154,10 +153,8 @@ export const storageLocation = object('Where an exported image is', {
   image_path: text('Path of the image file'),
   manifest_path: text('Path of the manifest'),
 });
-export type StorageLocation = Of<typeof storageLocation>;
 
 export const pong = object('The answer to ping', {
   ping: text('pong'),
   cloudapi: optional(object('The compute service', { versions: list('API versions served') })),
 });
-export type Pong = Of<typeof pong>;

@@ -2,6 +2,7 @@ import { generateKeyPair as generate, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import type { Certificate, Key, PrivateKey } from 'sshpk';
+import { writeDerSequence, writeElement } from './der.ts';
 import { derivePublicKey } from './public-key.ts';
 
 /** A certificate and its private key, both PEM. */
@@ -48,13 +49,7 @@ function identifyKey(key: Key | PrivateKey): Buffer {
   return key.hash('sha256').subarray(0, 20);
 }
 
-/** A DER value (X.690): tag, length, content. */
-function writeDer(tag: number, content: Uint8Array): Buffer {
-  const { length } = content;
-  const size = length < 0x80 ? [length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
-}
-
+/** The bytes of an IP address. */
 function writeAddress(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
   const { hostname } = new URL(`http://[${address}]`);
@@ -69,8 +64,8 @@ function writeAddress(address: string): Buffer {
 
 /** The subject alternative names of a server certificate (RFC 5280, section 4.2.1.6). */
 function writeNames(names: readonly string[]): Buffer {
-  const written = names.map((name) => (isIP(name) === 0 ? writeDer(0x82, Buffer.from(name)) : writeDer(0x87, writeAddress(name))));
-  return writeDer(0x30, Buffer.concat(written));
+  const written = names.map((name) => (isIP(name) === 0 ? writeElement(0x82, Buffer.from(name)) : writeElement(0x87, writeAddress(name))));
+  return writeDerSequence(...written);
 }
 
 /** The default extensions of sshpk lack key identifiers, and strict verifiers (Python 3.13) reject certificates without them. */

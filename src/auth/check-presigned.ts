@@ -1,7 +1,15 @@
 import type { ServiceName } from '../api/operation.ts';
 import { AuthorizationSyntaxError } from './authorization-header.ts';
 import { parseKeyId, type KeyId } from './key-id.ts';
-import { parsePresigned, presignedText, splitTarget, type PresignedParts, type PresignedSignature, type QueryPairs } from './presign.ts';
+import {
+  parsePresigned,
+  presignedText,
+  splitTarget,
+  type PresignedParts,
+  type PresignedRequest,
+  type PresignedSignature,
+  type QueryPairs,
+} from './presign.ts';
 import type { PublicKey } from './public-key.ts';
 import { acceptedAlgorithms, isAcceptedAlgorithm, verifySignature } from './verify.ts';
 
@@ -13,12 +21,8 @@ export interface KnownKey {
 }
 
 /** A pre-signed URL as a service would receive it. */
-export interface PresignedUrl {
+export interface PresignedUrl extends Omit<PresignedRequest, 'method'> {
   service: ServiceName;
-  /** Path and query as in the request line. */
-  target: string;
-  /** As in the `Host` header. */
-  host: string;
   /** Method of the request. When absent, all are tried: only the signature of a URL without `method` tells which method it is for. */
   method?: string | undefined;
   /** Other names of the same service; the signer may have used one of them. */

@@ -1,8 +1,9 @@
 import { padPositive } from './wire.ts';
 
-/** The DER encodings that signatures and DSA keys need. */
+/** The DER encodings that signatures, DSA keys and certificates need. */
 
-function writeElement(tag: number, content: Uint8Array): Buffer {
+/** A value (X.690): tag, length, content. */
+export function writeElement(tag: number, content: Uint8Array): Buffer {
   const { length } = content;
   if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content]);
   const digits = Buffer.from(length.toString(16).padStart(length > 0xff ? 4 : 2, '0'), 'hex');

@@ -30,7 +30,8 @@ const hint = 'see the keys at hand: cloud keys local';
 /** Default keys, in this order: RSA first because both services take it. */
 const defaultNames = ['id_rsa', 'id_ecdsa', 'id_dsa'];
 
-async function viewAgent(socket: string | undefined): Promise<AgentView> {
+/** What an agent holds; one that is not there, or does not answer, holds nothing. */
+export async function viewAgent(socket: string | undefined): Promise<AgentView> {
   if (socket === undefined || socket === '') return { keys: [], problem: 'there is no ssh-agent' };
   const { listAgentKeys } = await import('./agent.ts');
   try {

@@ -1,5 +1,6 @@
 import type { ServiceName } from '../api/operation.ts';
 import { KeyError } from '../base/errors.ts';
+import { viewAgent, type KeySearch } from './find.ts';
 import { matchFingerprint, readFingerprint } from './fingerprint.ts';
 import { hasFile, readKeyFolder, type StoredKey } from './key-folder.ts';
 import { inspectKeyFile } from './private-key.ts';
@@ -52,17 +53,6 @@ async function describeStoredKey({ path, name, blob, comment, fingerprints }: St
   }
 }
 
-async function listAgent(socket: string | undefined): Promise<KeyLine[]> {
-  if (socket === undefined || socket === '') return [];
-  const { listAgentKeys } = await import('./agent.ts');
-  try {
-    return await listAgentKeys(socket);
-  } catch (error) {
-    if (error instanceof KeyError) return [];
-    throw error;
-  }
-}
-
 /** The key in the file that the settings name; empty if the file cannot be read, or only its passphrase would show the public key. */
 async function describeKeyFile(path: string): Promise<LocalKey[]> {
   try {
@@ -76,21 +66,14 @@ async function describeKeyFile(path: string): Promise<LocalKey[]> {
   }
 }
 
-interface KeyPlaces {
-  readonly agentSocket?: string | undefined;
-  readonly sshDir: string;
-  /** The key file that the settings name. */
-  readonly keyFile?: string | undefined;
-}
-
 /**
  * The private keys of this machine, the agent's first (`cloud keys local`). Skips an agent that does not respond, and public keys alone.
  */
-export async function listLocalKeys({ agentSocket, sshDir, keyFile }: KeyPlaces): Promise<LocalKey[]> {
-  const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);
+export async function listLocalKeys({ agentSocket, sshDir, keyFile }: Omit<KeySearch, 'keyId' | 'askPassphrase'>): Promise<LocalKey[]> {
+  const [held, { keys }] = await Promise.all([viewAgent(agentSocket), readKeyFolder(sshDir)]);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
   const isListed = keyFile === undefined || keys.some(({ path }) => path === keyFile);
-  return [...held.map(describeAgentKey), ...present.flat(), ...(isListed ? [] : await describeKeyFile(keyFile))];
+  return [...held.keys.map(describeAgentKey), ...present.flat(), ...(isListed ? [] : await describeKeyFile(keyFile))];
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ServiceName } from '../api/operation.ts';
-import { AuthorizationSyntaxError } from './authorization-header.ts';
+import { AuthorizationSyntaxError, type ParsedSignature } from './authorization-header.ts';
 import { chooseAlgorithm, type Signer } from './signer.ts';
 
 /** A query as decoded pairs; a name may occur several times. */
@@ -32,17 +32,12 @@ export function presignedText({ methods, host, path, query }: PresignedParts): s
   return [methods.join(','), host, path, writeQuery(query)].join('\n');
 }
 
-export interface PresignOptions {
+/** Of `methods` there is at least one; several go into the parameter `method`. */
+export interface PresignOptions extends Omit<PresignedParts, 'query'> {
   service: ServiceName;
   signer: Signer;
   /** Full path, as `writeKeyId` gives it. */
   keyId: string;
-  /** At least one; several are listed in the parameter `method`. */
-  methods: readonly string[];
-  /** As in the `Host` header: with the port unless it is the default port of the scheme. */
-  host: string;
-  /** Percent-encoded, without a query. */
-  path: string;
   /** Login of the account: storage's `user` parameter. */
   user?: string | undefined;
   /** Expiry of the URL, in seconds since the epoch. */
@@ -71,12 +66,7 @@ export async function presign({ service, signer, keyId, methods, host, path, use
 }
 
 /** The parts of a pre-signed request that are needed to verify it. */
-export interface PresignedSignature {
-  keyId: string;
-  /** In lower case. */
-  algorithm: string;
-  /** Base64. */
-  signature: string;
+export interface PresignedSignature extends Pick<ParsedSignature, 'keyId' | 'algorithm' | 'signature'> {
   /** Storage's `user` parameter, when sent. */
   user?: string;
   /** The texts that may have been signed: with the methods sorted, as signers of deployed services do, or as given. */

@@ -214,6 +214,20 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string' && 'syscall' in error;
 }
 
+/** For `catch`: undefined if a file or folder does not exist. @throws every other error */
+export function ignoreAbsence(error: unknown): undefined {
+  if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+}
+
+/** The result of work on a file or folder; undefined if that does not exist. */
+export function ifThere<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    return ignoreAbsence(error);
+  }
+}
+
 /** Converts any thrown value to its message and exit code. */
 export function explain(error: unknown): Explanation {
   if (error instanceof ApiError) {

@@ -89,7 +89,7 @@ function describeDenial(error: unknown): string | undefined {
 }
 
 function openChecked(path: string, flags: number, check: (stats: Stats) => string | undefined): { file: number; size: number } {
-  const file = openSync(path, constants.O_RDONLY | noWait | flags);
+  const file = openSync(path, noWait | flags);
   try {
     const stats = fstatSync(file);
     const problem = stats.isFile() ? check(stats) : 'is not a regular file';
@@ -103,7 +103,7 @@ function openChecked(path: string, flags: number, check: (stats: Stats) => strin
 
 /** Opens a private file for reading. @throws {UntrustedFile} for links, pipes, devices, and files that others own or can write to */
 export function openPrivate(path: string): { file: number; size: number } {
-  return openChecked(path, noFollow, describeExposure);
+  return openChecked(path, constants.O_RDONLY | noFollow, describeExposure);
 }
 
 function readOpened(path: string, { file, size }: { file: number; size: number }, limit: number): string {
@@ -127,7 +127,7 @@ export function readUserFile(path: string, { isConfig = false, limit = largestUs
     if (!isOwn(stats) && stats.uid !== 0) return describeExposure(stats);
     return (stats.mode & 0o002) !== 0 ? 'can be written by everybody: chmod o-w' : undefined;
   };
-  return readOpened(path, openChecked(path, 0, check), limit);
+  return readOpened(path, openChecked(path, constants.O_RDONLY, check), limit);
 }
 
 function isReadable(path: string): boolean {
@@ -205,16 +205,7 @@ export function createPrivate(path: string): number {
 
 /** Opens a private file for appending. @returns the descriptor @throws {UntrustedFile} as `openPrivate` */
 export function openToAppend(path: string): number {
-  const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | noFollow | noWait);
-  try {
-    const stats = fstatSync(file);
-    const problem = stats.isFile() ? describeExposure(stats) : 'is not a regular file';
-    if (problem !== undefined) throw new UntrustedFile(`${path} ${problem}`);
-    return file;
-  } catch (error) {
-    closeSync(file);
-    throw error;
-  }
+  return openChecked(path, constants.O_WRONLY | constants.O_APPEND | noFollow, describeExposure).file;
 }
 
 /** Deletes a file; ignores failures. */

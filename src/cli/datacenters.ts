@@ -1,4 +1,5 @@
 import { InterruptedError, UsageError } from '../base/errors.ts';
+import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';
 import { createAbsentError } from './named.ts';
@@ -38,14 +39,7 @@ function moveTo<C extends Context>(invocation: C, url: string): C {
 /** The datacenters in a list of names, in its order; for `all`, all of them by name. @throws {NotFoundError} for an unknown name */
 export async function chooseDatacenters<C extends Context>(invocation: C, words: string): Promise<Datacenter<C>[]> {
   const { compute, account } = invocation;
-  const names = [
-    ...new Set(
-      words
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== ''),
-    ),
-  ];
+  const names = [...new Set(splitList(words))];
   if (names.length === 0) throw new UsageError('no datacenter is named', { hint: 'all, or names of: cloud datacenters list' });
   const urls = await compute.listDatacenters({ account });
   const known = Object.keys(urls).toSorted();

@@ -49,20 +49,17 @@ export interface ClientOptions {
 }
 
 /** How one call differs from its operation's declaration. */
-export interface CallOptions {
+export interface CallOptions extends Pick<Outgoing, 'signal' | 'mayPause'> {
   /** Send a HEAD request. */
   head?: boolean;
   /** Additional request headers. */
   headers?: Headers;
   /** Creates the body anew for each attempt; without it, a request with a stream is not retried. */
   body?: () => Body;
-  signal?: AbortSignal;
   /**
    * The user's interruption does not abort this call: it undoes an earlier one, or its effect would be lost track of. `signal` aborts it.
    */
   outlasts?: boolean;
-  /** The response reports events as they happen: a pause in it does not mean that the service is silent. */
-  mayPause?: boolean;
 }
 
 /** A response's status and headers, and the result read from it. */
@@ -114,26 +111,33 @@ async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoi
   return { ...(roles.length > 0 && { role: roles.join(',') }), ...signed };
 }
 
-function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace, onRetry }: ClientOptions) {
+/** Sends a request once. */
+async function exchange(
+  { send, now, maxTime, trace }: ClientOptions,
+  outgoing: Outgoing,
+  attempt: number,
+  stop: AbortSignal | undefined,
+): Promise<Reply> {
+  const started = now();
+  const limit = maxTime === undefined ? undefined : limitTime(maxTime, outgoing.url);
+  const signals = [stop, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
+  trace?.({ kind: 'request', outgoing, attempt });
+  try {
+    // Combining signals costs more than the rest of a small request.
+    const combined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    const reply = await send({ ...outgoing, ...(combined && { signal: combined }) });
+    trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
+    return limit ? { ...reply, body: limit.watch(reply.body) } : reply;
+  } catch (error) {
+    if (stop?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
+    throw limit ? limit.explain(error) : error;
+  }
+}
+
+function createCaller(own: ClientOptions) {
+  const { endpoint, retry, now, maxTime, interruption, trace, onRetry } = own;
   let hasResponded = false;
   const base = endpoint.url.origin + endpoint.url.pathname.replace(/\/+$/, '');
-
-  async function exchange(outgoing: Outgoing, attempt: number, stop: AbortSignal | undefined): Promise<Reply> {
-    const started = now();
-    const limit = maxTime === undefined ? undefined : limitTime(maxTime, outgoing.url);
-    const signals = [stop, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
-    trace?.({ kind: 'request', outgoing, attempt });
-    try {
-      // Combining signals costs more than the rest of a small request.
-      const combined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-      const reply = await send({ ...outgoing, ...(combined && { signal: combined }) });
-      trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
-      return limit ? { ...reply, body: limit.watch(reply.body) } : reply;
-    } catch (error) {
-      if (stop?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
-      throw limit ? limit.explain(error) : error;
-    }
-  }
 
   /** Retries a request, each attempt signed afresh, until `accept` accepts the response or a retry cannot help. */
   async function attemptAll<R>(
@@ -143,14 +147,14 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
-      const { target, ...own } = make();
+      const { target, ...rest } = make();
       // Not as a relative reference: a target that begins with two slashes would name another host.
       const url = new URL(base + withRoles(endpoint, target));
       const signed = await standardHeaders(endpoint, kind.result);
-      const outgoing: Outgoing = { ...own, url, headers: { ...signed, ...own.headers } };
+      const outgoing: Outgoing = { ...rest, url, headers: { ...signed, ...rest.headers } };
       let retryAfter: string | undefined;
       try {
-        const reply = await exchange(outgoing, attempt, stop);
+        const reply = await exchange(own, outgoing, attempt, stop);
         hasResponded = true;
         retryAfter = reply.headers['retry-after'];
         return await accept(reply, url);
@@ -188,10 +192,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     const { idempotent, result } = operation;
     const kind = { idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts, result };
     return await attemptAll(make, kind, async (reply, url) => {
-      if (reply.status >= 300 && reply.status !== operation.status) {
-        if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);
-        throw await readError(reply, { url, now });
-      }
+      if (reply.status >= 300 && reply.status !== operation.status) throw await readRefusal(reply, { url, now });
       const value = await readResult(options.head === true ? 'empty' : operation.result, reply, { url, now }, operation.shape);
       return { status: reply.status, headers: reply.headers, value };
     });
@@ -232,6 +233,10 @@ function redirected(reply: Reply, url: URL): NetworkError {
     code: 'Redirected',
     hint: 'if that is the right address, make it the URL of the profile',
   });
+}
+
+async function readRefusal(reply: Reply, place: { url: URL; now: () => number }): Promise<Error> {
+  return reply.status < 400 && reply.status !== 304 ? redirected(reply, place.url) : readError(reply, place);
 }
 
 /** A client of one service: a typed function for each operation of its table. */

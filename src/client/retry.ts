@@ -45,8 +45,8 @@ const longestAsked = 5 * 60_000;
 /** The error for a service that requests a longer wait than the user allows; undefined otherwise. */
 export function createLongWaitError(error: unknown, asked = 0, maxTime = longestAsked): ApiError | undefined {
   if (asked <= maxTime || !(error instanceof ApiError)) return undefined;
-  const hint = `the service asks to try again in ${Math.ceil(asked / 1000)} s; to wait that long: --max-time ${Math.ceil(asked / 1000)}s`;
-  return withHint(error, hint);
+  const seconds = Math.ceil(asked / 1000);
+  return withHint(error, `the service asks to try again in ${seconds} s; to wait that long: --max-time ${seconds}s`);
 }
 
 /** Converts the seconds or date of `Retry-After` to milliseconds from now. */

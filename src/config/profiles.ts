@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { isSystemError, UsageError } from '../base/errors.ts';
+import { ifThere, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { findConfigProblem } from '../base/private-files.ts';
 import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
@@ -82,13 +82,11 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
 
   function list(): string[] {
     if (findProblem() !== undefined) return [];
-    try {
-      const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
-      return files.map((file) => file.slice(0, -'.json'.length)).sort();
-    } catch (error) {
-      if (isSystemError(error) && error.code === 'ENOENT') return [];
-      throw error;
-    }
+    const files = ifThere(() => readdirSync(folder)) ?? [];
+    return files
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => file.slice(0, -'.json'.length))
+      .sort();
   }
 
   function read(name: string): Profile {

@@ -1,4 +1,4 @@
-import { readTagHeader } from '../api/tag-header.ts';
+import { splitList } from '../base/split-list.ts';
 import type { Context } from '../cli/command.ts';
 import { requireNamed } from '../cli/named.ts';
 import { readBounded, readError } from '../client/response.ts';
@@ -94,5 +94,5 @@ export async function findTags(context: Context, resource: Pick<Resource, 'path'
   // The connection cannot be reused before the body has been read to its end.
   await readBounded(reply.body, 1024 * 1024, 'the service');
   if (reply.status === 404) return undefined;
-  return readTagHeader(reply.headers['role-tag']);
+  return splitList(reply.headers['role-tag']);
 }

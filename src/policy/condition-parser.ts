@@ -3,7 +3,7 @@ import { findPatternProblem } from './pattern.ts';
 import { findType, operators, splitRegex, typeNames, type Comparison, type Condition, type Operator, type TypeName } from './rule.ts';
 import { areFlags, type Token } from './scanner.ts';
 import { quoteForMessage } from './syntax-error.ts';
-import { describeValues, fitsType, operatorsOf } from './values.ts';
+import { fitsType, types } from './values.ts';
 import type { Reader } from './reader.ts';
 
 /** Deepest nesting of parentheses and NOTs in a condition. */
@@ -103,7 +103,7 @@ function readOperator(reader: Reader, type: TypeName): Operator {
   const token = reader.read('operator');
   if (token.kind !== 'word') throw reader.failMissing('an operator', token);
   const operator = findOperator(token.text);
-  const available = operatorsOf(type);
+  const available = types[type].operators;
   const list = available.join(' ');
   if (operator === undefined) {
     if (!/^[=<>!]/.test(token.text)) reader.refuseReserved(token, 'an operator');
@@ -118,7 +118,7 @@ function readValue(reader: Reader, type: TypeName): string {
   if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a value', token);
   reader.refuseReserved(token, 'a value');
   if (!fitsType(type, token.text))
-    throw reader.fail(`${quoteForMessage(token.text)} does not fit the type ${type}: it takes ${describeValues(type)}`, token);
+    throw reader.fail(`${quoteForMessage(token.text)} does not fit the type ${type}: it takes ${types[type].expects}`, token);
   return token.text;
 }
 

@@ -126,7 +126,7 @@ const array: ValueType = {
   compile: (_operator, text) => (value) => takeList(value)?.includes(text),
 };
 
-const types: Readonly<Record<TypeName, ValueType>> = {
+export const types: Readonly<Record<TypeName, ValueType>> = {
   array,
   boolean: orderedType('true or false', readBoolean, takeBoolean, ['=', '!=', 'IN']),
   date: orderedType('a date, such as 2026-01-31 or 2026-01-31T09:00:00Z', readDate, takeDate),
@@ -140,15 +140,6 @@ const types: Readonly<Record<TypeName, ValueType>> = {
   },
   time: orderedType('a time, hh:mm or hh:mm:ss, 00:00 to 23:59:59', readTime, takeTime),
 };
-
-export function operatorsOf(type: TypeName): readonly Operator[] {
-  return types[type].operators;
-}
-
-/** Describes valid values of a type, for messages. */
-export function describeValues(type: TypeName): string {
-  return types[type].expects;
-}
 
 /** True if a rule may use this text as a value of the type. Patterns of LIKE are checked by the parser. */
 export function fitsType(type: TypeName, text: string): boolean {

@@ -1,11 +1,11 @@
 import { UsageError } from '../base/errors.ts';
 
 /** An entity with a name that is unique in its kind, and an id that stays when the name changes. */
-interface Wanted {
+export interface Wanted {
   id?: string | undefined;
   name: string;
 }
-interface Existing {
+export interface Existing {
   id: string;
   name: string;
 }

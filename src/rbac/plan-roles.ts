@@ -28,14 +28,9 @@ export function planPolicies({ policies }: RbacDocument, state: State, prune: bo
     existing: state.policies,
     fold: keep,
     prune,
-    rename: ({ id, name }, to) => ({
-      action: 'update',
-      kind: 'policy',
-      name,
-      differences: [{ field: 'name', from: name, to }],
-      step: { do: 'updatePolicy', id, fields: { name: to } },
-    }),
-    remove: ({ id, name }) => ({ action: 'delete', kind: 'policy', name, differences: [], step: { do: 'deletePolicy', id } }),
+    field: 'name',
+    rename: (id, name) => ({ do: 'updatePolicy', id, fields: { name } }),
+    remove: (id) => ({ do: 'deletePolicy', id }),
     settle: settlePolicy,
   });
 }
@@ -124,14 +119,9 @@ export function planRoles({ roles }: RbacDocument, state: State, prune: boolean,
     existing: state.roles,
     fold: keep,
     prune,
-    rename: ({ id, name }, to) => ({
-      action: 'update',
-      kind: 'role',
-      name,
-      differences: [{ field: 'name', from: name, to }],
-      step: { do: 'updateRole', id, fields: { name: to } },
-    }),
-    remove: ({ id, name }) => ({ action: 'delete', kind: 'role', name, differences: [], step: { do: 'deleteRole', id } }),
+    field: 'name',
+    rename: (id, name) => ({ do: 'updateRole', id, fields: { name } }),
+    remove: (id) => ({ do: 'deleteRole', id }),
     settle: (pair) => settleRole(pair, renamed),
   });
 }

@@ -3,8 +3,8 @@ import { UsageError } from '../base/errors.ts';
 import { compareFields, type Change } from './change.ts';
 import type { RbacDocument, UserDocument } from './document.ts';
 import { computeMd5 } from '../base/fingerprint.ts';
-import type { Pair } from './match.ts';
-import { planPart, type Entry, type Part } from './plan-part.ts';
+import type { Existing, Pair, Wanted } from './match.ts';
+import { planPart, type Part } from './plan-part.ts';
 import type { State } from './state.ts';
 
 type StateUser = State['users'][number];
@@ -54,7 +54,7 @@ function contactOf(user: UserDocument): Record<string, unknown> {
   return Object.fromEntries(Object.entries(user).filter(([name, value]) => name in contactFields && value !== undefined));
 }
 
-function settleUser({ wanted, existing }: Pair<UserDocument & Entry, StateUser & Entry>, prune: boolean): Change[] {
+function settleUser({ wanted, existing }: Pair<UserDocument & Wanted, StateUser & Existing>, prune: boolean): Change[] {
   const { name: login, ...user } = wanted;
   const fields = { login, ...contactOf(user) };
   const keys = planKeys(user, existing, prune);
@@ -79,14 +79,9 @@ export function planUsers({ users }: RbacDocument, state: State, prune: boolean)
     existing: state.users.map((user) => ({ ...user, name: user.login })),
     fold: (login) => login.toLowerCase(),
     prune,
-    rename: ({ id, login }, to) => ({
-      action: 'update',
-      kind: 'user',
-      name: login,
-      differences: [{ field: 'login', from: login, to }],
-      step: { do: 'updateUser', id, fields: { login: to } },
-    }),
-    remove: ({ id, login }) => ({ action: 'delete', kind: 'user', name: login, differences: [], step: { do: 'deleteUser', id } }),
+    field: 'login',
+    rename: (id, login) => ({ do: 'updateUser', id, fields: { login } }),
+    remove: (id) => ({ do: 'deleteUser', id }),
     settle: (pair) => settleUser(pair, prune),
   });
 }

@@ -82,6 +82,38 @@ export async function openUnderLease(
   }
 }
 
+/** What ends by itself, in up to `patience` milliseconds. */
+interface Closable {
+  close(patience?: number): Promise<void>;
+}
+
+/** Runs a gateway or worker; what watches it is there until it has given its lease back. */
+export async function runMember<T extends Closable>(
+  watch: Closable,
+  open: Promise<Member>,
+  start: (member: Member) => Promise<T>,
+): Promise<T> {
+  let member: Member | undefined;
+  const end = async (): Promise<void> => {
+    await member?.close();
+    await watch.close();
+  };
+  try {
+    member = await open;
+    const running = await start(member);
+    return {
+      ...running,
+      close: async (patience) => {
+        await running.close(patience);
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
 /** Opens what a gateway or worker works with. @throws {LocalError} when the database or a directory cannot be used. */
 export async function openMember(role: 'process' | 'worker', { workDir, ...options }: MemberOptions): Promise<Member> {
   const leased = await openUnderLease(role, options);

@@ -1,6 +1,5 @@
 import { compute as computeOperations } from '../api/compute.ts';
-import { storage as storageOperations } from '../api/storage.ts';
-import { openMember, type Member, type MemberOptions } from './cluster-member.ts';
+import { openMember, runMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { listNames } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { listen, type Listener } from './http/listen.ts';
@@ -12,9 +11,7 @@ import { createJobsElsewhere } from './jobs/elsewhere.ts';
 import type { JobService } from './jobs/engine.ts';
 import { countSlots, prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
-import { answerPreflight } from './storage/cors.ts';
-import { createStorageHandlers, entryAt, placeAt } from './storage/index.ts';
-import { assertUpload } from './storage/uploads.ts';
+import { describeStorage, placeAt } from './storage/index.ts';
 import { foldRegularly } from './store/fold-regularly.ts';
 import { keepCollecting } from './keep-collecting.ts';
 import { countRequests } from './running-requests.ts';
@@ -101,16 +98,7 @@ async function listenBoth(
   const sockets = { tls, host, log, trusted: tls === undefined, settings, pool, isBalancer: options.isBalancer };
   const handlers = createComputeHandlers();
   const compute = createService({ ...shared, service: 'compute', operations: computeOperations, handlers });
-  const storage = createService({
-    ...shared,
-    service: 'storage',
-    operations: storageOperations,
-    handlers: createStorageHandlers(jobs),
-    entryAt,
-    placeAt,
-    answerPreflight,
-    assertUpload,
-  });
+  const storage = createService({ ...shared, ...describeStorage(jobs), placeAt });
   const first = await listen({ ...sockets, handle: countRequests(compute, lease, load), port: options.computePort });
   try {
     return [first, await listen({ ...sockets, handle: countRequests(storage, lease, load), port: options.storPort })];
@@ -165,6 +153,10 @@ async function serve(
   }
   engine?.start();
   state.phase = 'serving';
+  const drain = (): void => {
+    state.phase = 'draining';
+    for (const listener of listeners) listener.drain();
+  };
   const { adminUrl } = watch;
   return {
     computeUrl: compute.url,
@@ -173,11 +165,11 @@ async function serve(
     caFile: tls?.caFile,
     id: lease.id,
     reload: async () => following?.reload(),
-    drain: () => {
-      state.phase = 'draining';
-      for (const listener of listeners) listener.drain();
+    drain,
+    close: (patience) => {
+      drain();
+      return closeAll(patience);
     },
-    close: closeAll,
   };
 }
 
@@ -188,25 +180,8 @@ async function serve(
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const state: GatewayState = { phase: 'starting' };
   const watch = await openWatch(options, state);
-  let member: Member | undefined;
-  const end = async (): Promise<void> => {
-    await member?.close();
-    await watch.close();
-  };
-  try {
-    member = await openMember('process', { ...options, slots: options.noJobs === true ? 0 : countSlots(options) });
+  return runMember(watch, openMember('process', { ...options, slots: options.noJobs === true ? 0 : countSlots(options) }), (member) => {
     state.lease = member.lease;
-    const gateway = await serve(member, { watch, state }, options);
-    return {
-      ...gateway,
-      close: async (patience) => {
-        gateway.drain();
-        await gateway.close(patience);
-        await end();
-      },
-    };
-  } catch (error) {
-    await end();
-    throw error;
-  }
+    return serve(member, { watch, state }, options);
+  });
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { removeOld } from './cluster/lifetimes.ts';
 import { collect } from './cluster-collector.ts';
+import type { Call } from './http/handler.ts';
 import { repeatRegularly } from './repeat-regularly.ts';
-import type { ServiceSettings } from './settings.ts';
 import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
 import type { Keeping } from './store/postgres/lease.ts';
-import type { Store } from './store/store.ts';
 
 /** Milliseconds from the end of one collection to the next, and for which the database must have answered before one begins. */
 const usualPause = 60_000;
@@ -15,11 +14,7 @@ const steadyTime = 30_000;
 const sweepSeconds = 6 * 3600;
 
 /** How a gateway collects. */
-export interface CollectingOptions {
-  readonly store: Store;
-  /** Limits of what becomes too old, and the clock that they are looked at by. */
-  readonly settings: ServiceSettings;
-  readonly now: () => number;
+export interface CollectingOptions extends Pick<Call, 'store' | 'settings' | 'now'> {
   readonly keeping: Pick<Keeping, 'isSteady'>;
   readonly log: (line: string) => void;
   /** Id under which it takes its turn. */

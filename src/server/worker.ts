@@ -2,37 +2,30 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LimitValues } from '../api/service-limits.ts';
 import { LocalError } from '../base/errors.ts';
-import { openMember, type Member, type MemberOptions } from './cluster-member.ts';
+import { openMember, runMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
 import type { IsolationKind } from './jobs/isolation.ts';
 import type { MemberState } from './operator/member-metrics.ts';
-import { openWorkerWatch, type AdminPlace, type WorkerWatch } from './operator/watch.ts';
-import { usualSlots, type TaskObserver } from './jobs/engine-options.ts';
+import { openWorkerWatch, type AdminPlace, type Watch } from './operator/watch.ts';
+import { usualSlots, type EngineOptions, type TaskObserver } from './jobs/engine-options.ts';
 import type { LocalStore } from './store/open.ts';
 
 /** A process that does tasks of jobs, and serves nobody. */
 
 /** How a worker is to run; the settings of `cloud server worker`. */
-export interface WorkerOptions extends MemberOptions {
-  /** Tasks at once; as many as there are cores when absent. */
-  readonly slots?: number | undefined;
-  /** Most tasks of one account at once, on all processes that say the same; no limit when absent. */
-  readonly accountTasks?: number | undefined;
+export interface WorkerOptions
+  extends Omit<MemberOptions, 'log'>, Pick<EngineOptions, 'slots' | 'accountTasks' | 'timeLimit' | 'now' | 'log'> {
   /** Most bytes and objects of accounts that have no limit of their own, as gateways have them. */
   readonly serviceLimits?: Pick<LimitValues, 'accountBytes' | 'accountObjects'> | undefined;
   /** The only way in which tasks may be kept from the rest of the machine; the strongest that it allows when absent. */
   readonly isolation?: IsolationKind | undefined;
   /** Whether a worker without a sandbox is no worker. */
   readonly requireIsolation?: boolean | undefined;
-  /** Most milliseconds of a task. */
-  readonly timeLimit?: number | undefined;
   /** Where it tells how it does; nowhere when absent. */
   readonly admin?: AdminPlace;
   /** Address of the object storage that tasks find in their environment; the one that gateways tell when absent. */
   readonly storUrl?: string | undefined;
-  readonly now: () => number;
-  readonly log: (line: string) => void;
 }
 
 /** A worker that takes tasks. */
@@ -84,7 +77,7 @@ async function startEngine(
 /** Takes tasks as a member of a cluster that is open. */
 async function work(
   { store, lease, dataDir }: Member,
-  { watch, state }: { watch: WorkerWatch; state: MemberState },
+  { watch, state }: { watch: Watch<TaskObserver>; state: MemberState },
   options: WorkerOptions,
 ): Promise<Worker> {
   const stop = new AbortController();
@@ -123,24 +116,8 @@ async function work(
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const state: MemberState = { phase: 'starting' };
   const watch = await openWorkerWatch(options.admin, state);
-  let member: Member | undefined;
-  const end = async (): Promise<void> => {
-    await member?.close();
-    await watch.close();
-  };
-  try {
-    member = await openMember('worker', { ...options, slots: options.slots ?? usualSlots() });
+  return runMember(watch, openMember('worker', { ...options, slots: options.slots ?? usualSlots() }), (member) => {
     state.lease = member.lease;
-    const worker = await work(member, { watch, state }, options);
-    return {
-      ...worker,
-      close: async (patience) => {
-        await worker.close(patience);
-        await end();
-      },
-    };
-  } catch (error) {
-    await end();
-    throw error;
-  }
+    return work(member, { watch, state }, options);
+  });
 }

@@ -198,7 +198,7 @@ describe('one content of several names', () => {
       const entry = await findEntry(transaction, place);
       if (runs === 1) expect((await first.storage('PUT', '/demo/stor/linked', link('/demo/stor/source'))).status).toBe(204);
       await removeEntry(transaction, place);
-      return releaseContents(transaction, [entry?.content]);
+      return releaseContents(transaction, [entry]);
     });
     expect(runs).toBe(2);
     const read = await second.storage('GET', '/demo/stor/linked');

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { compute } from '../../src/api/compute.ts';
 import { readAll, type Body, type Headers, type Reply, type Request } from '../../src/api/message.ts';
 import type { ServiceName } from '../../src/api/operation.ts';
-import { storage } from '../../src/api/storage.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
 import { createSecondHandlers } from '../../src/server/compute/second-images.ts';
 import type { Connection } from '../../src/server/http/handler.ts';
@@ -15,9 +14,7 @@ import { seedCloud } from '../../src/server/seed/cloud.ts';
 import { seedMachines } from '../../src/server/seed/machines.ts';
 import { createService, type Service, type ServiceOptions } from '../../src/server/http/serve.ts';
 import type { ServiceSettings } from '../../src/server/settings.ts';
-import { answerPreflight } from '../../src/server/storage/cors.ts';
-import { assertUpload } from '../../src/server/storage/uploads.ts';
-import { createStorageHandlers, entryAt, placeAt } from '../../src/server/storage/index.ts';
+import { describeStorage, placeAt } from '../../src/server/storage/index.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
 import type { AccountRow } from '../../src/server/store/schema.ts';
 import { openTestStore } from './cluster-database.ts';
@@ -152,19 +149,10 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
 type Shared = Pick<ServiceOptions<typeof compute>, 'store' | 'datacenter' | 'now' | 'requestTime' | 'settings' | 'log'>;
 
 /** Both services over a store. */
-function createHandlers(shared: Shared, storageHandlers: ReturnType<typeof createStorageHandlers>): Readonly<Record<ServiceName, Service>> {
+function createHandlers(shared: Shared, storage: ReturnType<typeof describeStorage>): Readonly<Record<ServiceName, Service>> {
   return {
     compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
-    storage: createService({
-      ...shared,
-      service: 'storage',
-      operations: storage,
-      handlers: storageHandlers,
-      entryAt,
-      placeAt,
-      answerPreflight,
-      assertUpload,
-    }),
+    storage: createService({ ...shared, ...storage, placeAt }),
   };
 }
 
@@ -184,7 +172,7 @@ export function joinServices(
   key: TestKey,
   { settings = {}, wrap = (service) => service }: { settings?: ServiceSettings; wrap?: (service: Service) => Service } = {},
 ): JoinedServices {
-  const handlers = createHandlers({ store, datacenter: 'east-1', settings }, createStorageHandlers(undefined));
+  const handlers = createHandlers({ store, datacenter: 'east-1', settings }, describeStorage());
   const [first, second] = [wrap(handlers.compute), wrap(handlers.storage)];
   const read = (target: string): Promise<Reply> => {
     const headers = signHeaders('storage', { key, keyId: `/demo/keys/${key.fingerprint}` });
@@ -230,7 +218,7 @@ export async function createTestService({
   const log: string[] = [];
   const jobs = startJobs?.(store, dir);
   const shared = { store, now, requestTime, settings, log: (line: string) => void log.push(line) };
-  const handlers = createHandlers({ ...shared, datacenter: 'east-1' }, createStorageHandlers(jobs));
+  const handlers = createHandlers({ ...shared, datacenter: 'east-1' }, describeStorage(jobs));
   const second = createSecond({ ...shared, datacenter: 'east-1-2' });
   const carried = overHttp ? await carryOverHttp(handlers.compute) : undefined;
   return {

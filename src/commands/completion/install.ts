@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { writeFileAtomically } from '../../config/files.ts';
-import { describeSystemError, isSystemError, LocalError } from '../../base/errors.ts';
+import { describeSystemError, ifThere, isSystemError, LocalError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { findWriteTarget } from '../../transfer/local/write-target.ts';
 import type { World } from '../../base/world.ts';
@@ -17,12 +17,7 @@ function findFolder({ env, home }: World, variable: string, fallback: string): s
 }
 
 function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return '';
-    throw error;
-  }
+  return ifThere(() => readFileSync(file, 'utf8')) ?? '';
 }
 
 /**

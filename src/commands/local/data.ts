@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { isSystemError, NotFoundError } from '../../base/errors.ts';
+import { ifThere, NotFoundError } from '../../base/errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
@@ -13,12 +13,7 @@ import { checkData, isServed } from './state.ts';
 
 /** Entries of a folder; none if it does not exist: a running service creates and removes folders meanwhile. */
 function listEntries(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return [];
-    throw error;
-  }
+  return ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
 /** Number and total bytes of the files below a folder. */

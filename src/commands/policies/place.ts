@@ -1,4 +1,4 @@
-import { readTagHeader } from '../../api/tag-header.ts';
+import { splitList } from '../../base/split-list.ts';
 import type { Context } from '../../cli/command.ts';
 import { NotFoundError } from '../../base/errors.ts';
 import type { DecisionInput, DecisionResource } from '../../policy/decide.ts';
@@ -25,7 +25,7 @@ export async function findPlace(context: Context, file: string | undefined): Pro
 /** Role tags of an entry, or of its nearest existing directory if the entry does not exist. */
 async function findEntryTags(context: Context, path: RemotePath): Promise<string[]> {
   const found = await inspect(context.storage, path);
-  if (found) return readTagHeader(found.headers['role-tag']);
+  if (found) return splitList(found.headers['role-tag']);
   const above = parentOf(path);
   // The account's own directory has no entry.
   return above === undefined || above.path === '' ? [] : await findEntryTags(context, above);

@@ -5,7 +5,7 @@ import { flag, some } from '../../cli/parameters.ts';
 import { readJsonFile } from '../../config/files.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { resolveSettings } from '../../config/settings.ts';
-import { isSystemError, NotFoundError } from '../../base/errors.ts';
+import { ifThere, NotFoundError } from '../../base/errors.ts';
 import { records } from '../../output/kinds.ts';
 import type { World } from '../../base/world.ts';
 
@@ -44,14 +44,8 @@ function readOlder(file: string): Profile['values'] {
 }
 
 function listFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((file) => file.endsWith('.json'))
-      .sort();
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return [];
-    throw error;
-  }
+  const files = ifThere(() => readdirSync(folder)) ?? [];
+  return files.filter((file) => file.endsWith('.json')).sort();
 }
 
 /** Profiles of older tools: those in `~/.triton`, and one from the environment. */

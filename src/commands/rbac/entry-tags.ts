@@ -1,4 +1,4 @@
-import { readTagHeader } from '../../api/tag-header.ts';
+import { splitList } from '../../base/split-list.ts';
 import type { Context } from '../../cli/command.ts';
 import { NotFoundError } from '../../base/errors.ts';
 import { runPool } from '../../base/parallel.ts';
@@ -31,7 +31,7 @@ export async function readEntryTags(
   const { storage, world } = context;
   const read = async ({ account, path }: RemotePath): Promise<[string, string[]] | undefined> => {
     const found = await inspect(storage, { account, path });
-    return found && [path, readTagHeader(found.headers['role-tag']).toSorted()];
+    return found && [path, splitList(found.headers['role-tag']).toSorted()];
   };
   const entries: [string, string[]][] = [];
   const found = runPool(listEntries(context, listOuterTrees(trees)), read, { limit: parallel, signal: world.interrupted });

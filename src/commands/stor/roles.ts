@@ -1,4 +1,4 @@
-import { readTagHeader } from '../../api/tag-header.ts';
+import { splitList } from '../../base/split-list.ts';
 import { command, group, type Command, type Context } from '../../cli/command.ts';
 import { flag, many, one, some, type Argument } from '../../cli/parameters.ts';
 import { runPool } from '../../base/parallel.ts';
@@ -32,7 +32,7 @@ async function changeTags({ storage, world }: Context, path: RemotePath, change:
 /** What the roles of one entry would be. */
 async function foretellTags({ storage }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
   const found = await inspect(storage, path);
-  return found && { path: printRemotePath(path), roles: [...new Set(change(readTagHeader(found.headers['role-tag'])))] };
+  return found && { path: printRemotePath(path), roles: [...new Set(change(splitList(found.headers['role-tag'])))] };
 }
 
 /** A directory and everything in it; the directory comes first, because what is made in it meanwhile has its roles. */
@@ -104,7 +104,7 @@ export const roles = group({
       run: async ({ args, storage, account }) => {
         const place = readRemotePath(args.path, account);
         const found = await requireThere(storage, place);
-        return show(place, readTagHeader(found.headers['role-tag']));
+        return show(place, splitList(found.headers['role-tag']));
       },
       examples: [
         { line: 'cloud stor roles get logs', help: 'Of a directory' },

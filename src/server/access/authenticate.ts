@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { AuthorizationSyntaxError, parseAuthorization, signedDate, signedText } from '../../auth/authorization-header.ts';
 import { parseKeyId, type KeyId } from '../../auth/key-id.ts';
-import { isPresignedTarget, parsePresigned } from '../../auth/presign.ts';
+import { isPresignedTarget, parsePresigned, type PresignedSignature } from '../../auth/presign.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
 import { isAcceptedAlgorithm, verifySignature } from '../../auth/verify.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -64,13 +64,7 @@ function isSignatureOf(key: KeyObject, { algorithm, text, signature }: Omit<Clai
 }
 
 /** What a request claims about its sender, before anything is verified. */
-interface Claim {
-  readonly keyId: string;
-  readonly algorithm: string;
-  readonly signature: string;
-  /** The texts that the signature may cover. */
-  readonly texts: readonly string[];
-}
+type Claim = Omit<PresignedSignature, 'user'>;
 
 /** True if a request is authenticated by its query: a pre-signed URL. */
 export function isPresigned({ target }: Request): boolean {

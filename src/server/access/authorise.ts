@@ -1,35 +1,25 @@
 import type { Request } from '../../api/message.ts';
-import type { Operation, ServiceName } from '../../api/operation.ts';
+import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { splitList } from '../../base/split-list.ts';
 import { explainDecision } from '../../policy/explain.ts';
 import { isExhausted } from '../../policy/budget.ts';
 import { activateRoles, administratorRole, decide, type Decision, type DecisionInput, type DecisionResource } from '../../policy/decide.ts';
 import { showCaller } from '../http/request-log.ts';
 import { assertEnabled } from './account-status.ts';
 import { isPresigned } from './authenticate.ts';
-import { findRoleIds, findRoleNames, listMemberships, loadPolicies, splitNames } from './caller-roles.ts';
+import { findRoleIds, findRoleNames, listMemberships, loadPolicies } from './caller-roles.ts';
 import { findResource, locateResource } from '../compute/resources.ts';
 import { listTags } from '../compute/tags.ts';
-import type { Caller, Connection } from '../http/handler.ts';
+import type { Call, Caller, Connection } from '../http/handler.ts';
 import { findEntryTags, locateEntry } from '../storage/resources.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
-import type { AccountRow } from '../store/schema.ts';
-import type { Store } from '../store/store.ts';
 
 /** A caller's attempt to perform an operation on resources of an account, with the context that rules can test. */
-export interface Attempt {
-  readonly store: Store;
-  readonly caller: Caller;
-  readonly operation: Operation;
-  /** The account that the path names. */
-  readonly account: AccountRow;
-  /** The path as sent. */
-  readonly path: string;
+export interface Attempt extends Pick<Call, 'store' | 'caller' | 'operation' | 'account' | 'path' | 'named'> {
   /** Inputs taken from the path. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** Roles that the request names; undefined if it names none. */
-  readonly named: readonly string[] | undefined;
   readonly context: DecisionInput['context'];
   /** Limits on decisions; the defaults if omitted. */
   readonly settings?: ServiceSettings | undefined;
@@ -42,7 +32,7 @@ export interface Attempt {
 export function readNamedRoles(service: ServiceName, query: URLSearchParams, request: Request): string[] | undefined {
   const inQuery = service === 'compute' ? query.getAll('as-role') : query.getAll('role');
   const text = service === 'compute' || isPresigned(request) ? inQuery.join(',') : (request.headers['role'] ?? '');
-  const names = splitNames(text);
+  const names = splitList(text);
   return names.length === 0 ? undefined : names;
 }
 

@@ -73,11 +73,3 @@ export async function findRoleNames(db: Db, account: AccountRow, ids: readonly s
   const names = new Map(rows.map(({ id, name }) => [id, name]));
   return ids.flatMap((id) => names.get(id) ?? []);
 }
-
-/** Splits comma-separated names, as in headers and `as-role`. */
-export function splitNames(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-}

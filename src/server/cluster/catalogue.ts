@@ -144,12 +144,12 @@ async function updateImage(
   const content = upload === undefined ? null : (contents.get(upload.path) ?? null);
   const columns = { ...imageColumns(fields), ...(hasOtherFile && { content }) };
   await transaction.updateTable('images').set(columns).where('id', '=', id).execute();
-  if (hasOtherFile) await releaseContents(transaction, [before?.content]);
+  if (hasOtherFile) await releaseContents(transaction, [before]);
 }
 
 async function deleteImage(transaction: Transaction<Schema>, id: string): Promise<void> {
   const gone = await transaction.deleteFrom('images').where('id', '=', id).returning('content').executeTakeFirst();
-  await releaseContents(transaction, [gone?.content]);
+  await releaseContents(transaction, [gone]);
 }
 
 async function removeLimit(transaction: Transaction<Schema>, { account, by, check, os, image }: LimitDocument): Promise<void> {

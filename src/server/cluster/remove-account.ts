@@ -50,10 +50,7 @@ async function removeSome(transaction: Transaction<Schema>, where: RawBuilder<un
   await countInParents(transaction, rows, -1);
   const directories = rows.filter(({ type }) => type === 'directory');
   await dropCounts(transaction, directories);
-  await releaseContents(
-    transaction,
-    rows.map(({ content }) => content),
-  );
+  await releaseContents(transaction, rows);
   return rows.length;
 }
 
@@ -76,10 +73,7 @@ function removeFrom(table: 'uploads' | 'roles' | 'policies' | 'changes', key: 'i
 const removeImages: Remove = async (transaction, { id }) => {
   const some = transaction.selectFrom('images').select('id').where('owner', '=', id).limit(batchSize);
   const rows = await transaction.deleteFrom('images').where('id', 'in', some).returning('content').execute();
-  await releaseContents(
-    transaction,
-    rows.map(({ content }) => content),
-  );
+  await releaseContents(transaction, rows);
   return rows.length;
 };
 

@@ -92,7 +92,7 @@ async function putFile(transaction: Transaction<Schema>, place: Place, bytes: St
     role_tags: entry?.role_tags ?? parent.role_tags,
   });
   await assertQuota(transaction, call, growthOf(entry, bytes.size));
-  return releaseContents(transaction, [entry?.content]);
+  return releaseContents(transaction, [entry]);
 }
 
 /**

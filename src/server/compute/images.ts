@@ -81,7 +81,7 @@ export const deleteImage: Handler<typeof compute.deleteImage> = async ({ id }, c
     await checkUnused(transaction, id);
     await clearTags(transaction, account, `images/${id}`);
     await transaction.deleteFrom('images').where('id', '=', id).execute();
-    return releaseContents(transaction, [row.content]);
+    return releaseContents(transaction, [row]);
   });
   await removeGarbage(store, garbage);
   return {};

@@ -3,7 +3,8 @@ import { compute } from '../../api/compute.ts';
 import type { Headers } from '../../api/message.ts';
 import type { Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
-import { findRoleIds, splitNames } from '../access/caller-roles.ts';
+import { splitList } from '../../base/split-list.ts';
+import { findRoleIds } from '../access/caller-roles.ts';
 import { noteAudit } from '../access/audit.ts';
 import { refuseMissing } from '../access/refusals.ts';
 import type { Call, Handler } from '../http/handler.ts';
@@ -56,7 +57,7 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resourc
     if (parts.length > 0) throw refuseMissing(operation, ['role-tag']);
     return { name: `/${account.login}`, 'role-tag': await listTags(store.db, account, '') };
   }
-  const names = given.flatMap(splitNames);
+  const names = given.flatMap((list) => splitList(list));
   return store.write(async (transaction) => {
     const resource = await findResource(transaction, account, parts);
     if (resource === undefined) throw new ApiError(409, 'InvalidArgument', `/${path} is not the path of a resource that can be tagged`);
@@ -114,7 +115,7 @@ export async function withRoleTags(
   if (!operation.creates && resource?.key === undefined) return { result: await work(), headers: {} };
   // To tag an existing resource is SetRoleTags, and requires its permission.
   if (!operation.creates) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
-  const ids = await requireRoleIds(store.db, account, splitNames(headers['role-tag'] ?? ''));
+  const ids = await requireRoleIds(store.db, account, splitList(headers['role-tag']));
   const result = await work();
   const key = resource && findSubject(operation, resource, unwrap(result));
   if (key === undefined) return { result, headers: {} };

@@ -4,6 +4,7 @@ import { compute } from '../../api/compute.ts';
 import { storage } from '../../api/storage.ts';
 import { nearest } from '../../base/nearest.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
+import { splitList } from '../../base/split-list.ts';
 import { matchesPattern } from '../../base/wildcards.ts';
 import { imageCreation, readFailureOf, type Failure } from './failure.ts';
 
@@ -201,6 +202,6 @@ export function createFaults(spec = ''): Faults {
       return gone.map(show);
     },
   };
-  for (const part of spec.split(',').map((each) => each.trim())) if (part !== '') faults.add(readSpec(part));
+  for (const part of splitList(spec)) faults.add(readSpec(part));
   return faults;
 }

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../auth/authority.ts';
-import { isSystemError } from '../../base/errors.ts';
+import { ifThere, isSystemError } from '../../base/errors.ts';
 import { removeQuietly, withLock, writePrivate } from '../../base/private-files.ts';
 
 /** Certificates are renewed this many milliseconds before they expire: 7 days. */
@@ -19,12 +19,7 @@ export interface LocalTls extends CertifiedKey {
 const certificateMark = '-----BEGIN CERTIFICATE-----';
 
 function readOptional(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return ifThere(() => readFileSync(file, 'utf8'));
 }
 
 /** Reads a key and its certificate: both from the key file, or from two files, as earlier releases and other tools write them. */

@@ -22,10 +22,13 @@ function allowOrigin(origin: string | undefined): Headers {
 }
 
 /** What the headers of every response depend on. */
-interface Common {
+export interface Common {
   readonly service: ServiceName;
+  /** Name of the datacenter, shown in a header of every compute reply. */
   readonly datacenter: string;
+  /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** The clock that dates of requests are compared with, and that the services' own dates are of; `now` when absent. */
   readonly requestTime?: () => number;
 }
 

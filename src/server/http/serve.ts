@@ -19,7 +19,7 @@ import {
 import { withRoleTags } from '../compute/tags.ts';
 import { applyLag, injectFaults } from '../faults/disturb-request.ts';
 import { ConnectionClosed, disturbReply } from '../faults/inject.ts';
-import { writeCommonHeaders } from './common-headers.ts';
+import { writeCommonHeaders, type Common } from './common-headers.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
 import type { Call, Caller, Connection, Handler } from './handler.ts';
 import { LimitReached, limitOf } from '../limit.ts';
@@ -43,17 +43,10 @@ import { validate } from './validate.ts';
 export type Service = (request: Request, connection: Connection) => Promise<Reply>;
 
 /** Configuration of a service. */
-export interface ServiceOptions<T extends Operations> {
-  readonly service: ServiceName;
+export interface ServiceOptions<T extends Operations> extends Common {
   readonly operations: T;
   readonly handlers: Handlers<T>;
   readonly store: Store;
-  /** Name of the datacenter, sent in a header of every compute response. */
-  readonly datacenter: string;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
-  /** The clock that dates of requests are compared with, and that sets the dates of responses; `now` if absent. */
-  readonly requestTime?: () => number;
   /** Receives a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
   readonly settings?: ServiceSettings;

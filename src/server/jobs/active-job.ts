@@ -1,37 +1,22 @@
 import type { Kysely } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Phase } from '../../api/objects.ts';
+import type { JobTaskRow } from '../store/job-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
-import type { Place } from '../storage/paths.ts';
 import { loadParty, type Party } from './party.ts';
 import type { Slots } from './slots.ts';
 import type { Zone } from './zone.ts';
-import type { Failure } from './outcome.ts';
+import type { Failure, NewObject } from './outcome.ts';
 
 /** An object that a task may read. */
-export interface Source {
-  readonly place: Place;
-  readonly content: string | null;
-  readonly size: number;
-}
+export type Source = Pick<NewObject, 'place' | 'content' | 'size'>;
 
 /** A task that this engine has claimed. */
-export interface Task {
+export interface Task extends Readonly<
+  Pick<Selectable<JobTaskRow>, 'number' | 'input' | 'origin' | 'adder' | 'given' | 'tries' | 'attempt' | 'lost'>
+> {
   readonly job: ActiveJob;
   readonly phase: ActivePhase;
-  readonly number: number;
-  /** Null for a reducer. */
-  readonly input: string | null;
-  readonly origin: string | null;
-  /** Number of the party that added the original input; null for the creator of the job. */
-  readonly adder: number | null;
-  /** 1 if a task of the previous phase named the input, 0 if the service wrote it. */
-  readonly given: number;
-  /** Number of times that it failed because of the service itself. */
-  readonly tries: number;
-  /** Number of the claim, under which the outcome is recorded; 0 where one process runs all tasks. */
-  readonly attempt: number;
-  /** Number of times that the engine running it was lost. */
-  readonly lost: number;
   /** The input of a map task. */
   source: Source | undefined;
 }

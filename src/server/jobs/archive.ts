@@ -4,7 +4,7 @@ import { joinLines } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { JobRow } from '../store/job-schema.ts';
-import type { Schema } from '../store/schema.ts';
+import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
 import { describeStored, ensureDirectory, findEntry, findObstacle, putEntry, type EntryValues } from '../storage/entries.ts';
@@ -58,7 +58,7 @@ async function putFiles(transaction: Transaction<Schema>, directory: Place, file
   const obstacle = await findObstacle(transaction, directory, files.length);
   if (obstacle !== undefined) return { garbage: [], leftOut: files, told: [obstacle] };
   const roleTags = await ensureDirectory(transaction, directory, now);
-  const replaced: (string | null | undefined)[] = [];
+  const replaced: (EntryRow | undefined)[] = [];
   const leftOut: File[] = [];
   for (const file of files) {
     const place = childOf(directory, file.name);
@@ -67,7 +67,7 @@ async function putFiles(transaction: Transaction<Schema>, directory: Place, file
       leftOut.push(file);
       continue;
     }
-    replaced.push(found?.content);
+    replaced.push(found);
     await putEntry(transaction, place, found, { ...describeFile(file, now), role_tags: found?.role_tags ?? roleTags });
   }
   const told = leftOut.map(({ name }) => `${childOf(directory, name).path} is a directory`);

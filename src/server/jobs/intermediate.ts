@@ -3,7 +3,7 @@ import { releaseContents, removeGarbage } from '../storage/contents.ts';
 import { countInParents } from '../storage/entries.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
 import { isAmong, listValues } from '../store/list-rows.ts';
-import type { Schema } from '../store/schema.ts';
+import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /** Outputs removed per transaction. */
@@ -44,13 +44,13 @@ async function listNamed(transaction: Transaction<Schema>, job: string, paths: r
   return new Set(rows.map(({ output }) => output));
 }
 
-/** Removes objects and updates the counts of their directories. @returns their contents */
-async function removeObjects(transaction: Transaction<Schema>, paths: readonly string[]): Promise<(string | null)[]> {
+/** Removes objects and updates the counts of their directories. @returns the removed rows */
+async function removeObjects(transaction: Transaction<Schema>, paths: readonly string[]): Promise<Pick<EntryRow, 'content'>[]> {
   const places = paths.flatMap((path) => placeOfAbsolute(path) ?? []);
   const query = transaction.deleteFrom('entries').where('type', '=', 'object').where(isAmong(transaction, places));
   const removed = await query.returning(['parent', 'content']).execute();
   await countInParents(transaction, removed, -1);
-  return removed.map(({ content }) => content);
+  return removed;
 }
 
 /**
@@ -64,11 +64,11 @@ export async function removeIntermediate(store: Store, { id, phases }: { id: str
         const { paths, last } = await listPaths(transaction, id, phase, after);
         if (paths.length === 0) return { garbage: [], last };
         const named = await listNamed(transaction, id, paths);
-        const contents = await removeObjects(
+        const removed = await removeObjects(
           transaction,
           paths.filter((path) => !named.has(path)),
         );
-        return { garbage: await releaseContents(transaction, contents), last };
+        return { garbage: await releaseContents(transaction, removed), last };
       });
       await removeGarbage(store, garbage);
       if (last === -1) break;

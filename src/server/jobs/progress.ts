@@ -1,16 +1,12 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { JobPhaseRow } from '../store/job-schema.ts';
+import type { JobTaskRow } from '../store/job-schema.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** An input of a phase: an object, and the input of phase 0 from which it originates, if that is known. */
-export interface PhaseInput {
+export interface PhaseInput extends Readonly<Pick<JobTaskRow, 'origin' | 'adder' | 'given'>> {
   readonly input: string;
-  readonly origin: string | null;
-  /** Number of the party that added the original input; null for the creator. */
-  readonly adder: number | null;
-  /** 1 if a task named the path, 0 if the service wrote the object. */
-  readonly given: number;
   /** Reducer that receives the object; if undefined, reducers take turns. */
   readonly reducer?: number | undefined;
 }

@@ -11,7 +11,7 @@ import { parentOf, refuseRoot, refuseUploads, type Place } from '../storage/path
 import { changeCount } from '../store/counts.ts';
 import { listRows } from '../store/list-rows.ts';
 import { insertRows } from '../store/row-bytes.ts';
-import type { Schema } from '../store/schema.ts';
+import type { EntryRow, Schema } from '../store/schema.ts';
 import { failOutput } from './collect-outputs.ts';
 import { openOutputRoom, type Placed, type TakeOutputRoom } from './output-room.ts';
 import type { Failure, NamedObject, NewObject } from './outcome.ts';
@@ -98,10 +98,10 @@ async function findFailure(transaction: Transaction<Schema>, takeRoom: TakeOutpu
 /** Stores the objects that tasks named, replacing existing ones. @returns the contents that were replaced */
 export async function putNamed(transaction: Transaction<Schema>, named: readonly NamedObject[], now: number): Promise<Garbage[]> {
   await putRows(transaction, named);
-  const replaced: (string | null | undefined)[] = [];
+  const replaced: (EntryRow | undefined)[] = [];
   for (const { place, content, size, md5, headers, copies } of named) {
     const { parent, entry } = await findNamedPlace(transaction, place);
-    replaced.push(entry?.content);
+    replaced.push(entry);
     const version = { type: 'object' as const, etag: randomUUID(), mtime: now, size, md5, content, copies, headers };
     await putEntry(transaction, place, entry, { ...version, role_tags: entry?.role_tags ?? parent.role_tags });
   }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSystemError } from '../../base/errors.ts';
+import { ifThere } from '../../base/errors.ts';
 import { inputDirectory, streamDirectory } from './isolation.ts';
 
 /**
@@ -22,22 +22,14 @@ export interface Left {
   readonly mayStay: boolean;
 }
 
-function ignoreMissing(work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
-  }
-}
-
 export function createSlots(directory: string): Slots {
   const free: string[] = [];
   let made = 0;
   const clear = (slot: string, { input, mayStay }: Left): void => {
     const inputs = join(inputDirectory(directory), slot);
-    for (const name of input === undefined ? readdirSync(inputs) : [input]) ignoreMissing(() => unlinkSync(join(inputs, name)));
+    for (const name of input === undefined ? readdirSync(inputs) : [input]) ifThere(() => unlinkSync(join(inputs, name)));
     if (mayStay) return;
-    for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(join(streamDirectory(directory), name, slot)));
+    for (const name of ['out', 'err']) ifThere(() => unlinkSync(join(streamDirectory(directory), name, slot)));
   };
   return {
     take: () => {

@@ -20,13 +20,15 @@ const diskInterval = 200;
 
 /** The limits of a zone. */
 export interface LimitOptions {
-  /** MiB. */
+  /** Name of the zone, which tasks find in their environment. */
+  readonly name: string;
+  /** Directory of the zone, created by `prepareZone`. */
+  readonly directory: string;
+  /** Memory limit of the zone, MiB. */
   readonly memory?: number | undefined;
-  /** GiB. */
+  /** Disk limit of the zone, GiB. */
   readonly disk?: number | undefined;
   readonly groups: ControlGroups | undefined;
-  readonly name: string;
-  readonly directory: string;
 }
 
 /** What a command left behind. */

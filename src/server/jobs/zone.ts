@@ -5,24 +5,16 @@ import { chmod, chown, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamDirectory, type Isolation } from './isolation.ts';
 import type { Ending } from './outcome.ts';
-import { createZoneLimits, type ZoneLimits } from './zone-limits.ts';
+import { createZoneLimits, type LimitOptions, type ZoneLimits } from './zone-limits.ts';
 import { removeTree } from './remove-tree.ts';
 import { entryDirectory, zoneFolders, type Identity } from './zone-place.ts';
 import { guardScript, runnerScript, writeTask } from './zone-scripts.ts';
 
 /** Options of a zone. */
-export interface ZoneOptions {
+export interface ZoneOptions extends Omit<LimitOptions, 'groups'> {
   readonly isolation: Isolation;
-  /** Name of the zone, which tasks find in their environment. */
-  readonly name: string;
-  /** Directory of the zone, created by `prepareZone`. */
-  readonly directory: string;
   readonly command: string;
   readonly init?: string | undefined;
-  /** Memory limit of the zone, MiB. */
-  readonly memory?: number | undefined;
-  /** Disk limit of the zone, GiB. */
-  readonly disk?: number | undefined;
   /** Environment variables of every task. */
   readonly environment: Readonly<Record<string, string>>;
   /** Time limit of a task, or of init, in milliseconds. */
@@ -141,9 +133,103 @@ function writeWords(options: ZoneOptions, { group, data, blocks }: ZoneLimits): 
   return ['-c', guardScript, 'cloud-guard', name, directory, reach, group, filter, ...words, ...runner];
 }
 
+/** Parses the line that the runner prints at the end of a task: its label, and numbers. */
+function readEnding([, status, signalled, dumped, emitted]: readonly string[], duration: number): Ending {
+  return {
+    status: Number(status),
+    signalled: signalled === '1',
+    duration,
+    dumped: dumped === '1',
+    emitted: emitted === '1' ? 'some' : emitted === '2' ? 'lost' : 'none',
+  };
+}
+
+/** The tasks handed to a zone, in the order in which it runs them. @param kill ends the zone */
+function createQueue({ directory, timeLimit }: ZoneOptions, { judge }: ZoneLimits, kill: () => void) {
+  const waiting: Waiting[] = [];
+  const streams = streamDirectory(directory);
+  const markOf = (slot: string): string => join(streams, 'taken', slot);
+  let timer: NodeJS.Timeout | undefined;
+  let begun = performance.now();
+  let lost: string | undefined;
+  let isStopped = false;
+
+  const watch = (): void => {
+    begun = performance.now();
+    if (timer && waiting.length > 0 && !isStopped) return void timer.refresh();
+    clearTimeout(timer);
+    timer = waiting.length === 0 || isStopped ? undefined : setTimeout(expire, timeLimit);
+  };
+  const fail = (error: Error): void => {
+    waiting.shift()?.reject(error);
+    kill();
+  };
+  const expire = (): void => fail(new TaskTooLong(`longer than ${timeLimit / 1000} s`));
+  const settle = (): void => {
+    for (const each of waiting.slice(1)) {
+      if (each.isMarked !== true || each.pass) continue;
+      const passed = new Promise<void>((resolve) => {
+        each.pass = resolve;
+      });
+      each.reject(new TaskTakenBack(passed));
+    }
+  };
+
+  return {
+    fail,
+    /** No further task is begun. */
+    stop: () => {
+      isStopped = true;
+    },
+    isOpen: () => lost === undefined && !isStopped,
+    expect: (label: string): Promise<Ending> =>
+      new Promise((resolve, reject) => {
+        if (lost !== undefined) return reject(new ZoneLost(lost, false));
+        waiting.push({ label, resolve, reject });
+        if (waiting.length === 1) watch();
+      }),
+    takeLine: (line: string): void => {
+      const words = line.split(' ');
+      const [label = '', status, , , , size] = words;
+      const [first] = waiting;
+      if (first?.label !== label) return kill();
+      waiting.shift();
+      if (first.isMarked === true) unlinkSync(markOf(label));
+      if (status === 'taken') {
+        if (first.pass) first.pass();
+        else first.reject(new TaskTakenBack(Promise.resolve()));
+      } else {
+        const ending = readEnding(words, performance.now() - begun);
+        const stderr = join(streams, 'err', label === 'ready' ? 'init' : label);
+        first.resolve({ ...ending, limit: judge({ ...ending, size: Number(size), stderr }) });
+      }
+      watch();
+    },
+    takeBack: (): void => {
+      for (const each of waiting.slice(1)) {
+        if (each.label === 'ready' || each.isMarked === true) continue;
+        writeFileSync(markOf(each.label), '');
+        each.isMarked = true;
+      }
+      // The runner checks the mark of a task after it has printed the line of the previous task. Whatever it printed before the marks were
+      // made has been read when the next round of events is over: a task that is still behind another one then has not begun and never
+      // will.
+      setImmediate(() => setImmediate(settle));
+    },
+    /** Rejects what is left. @param limit the limit that the zone exceeded, if any */
+    lose: (message: string, limit: string | undefined): void => {
+      lost = message;
+      clearTimeout(timer);
+      for (const [index, { reject }] of waiting.splice(0).entries()) {
+        reject(index === 0 && limit !== undefined ? new LimitReached(limit) : new ZoneLost(message, index === 0));
+      }
+    },
+  };
+}
+
 /** Starts a zone in its prepared directory. */
 export async function startZone(options: ZoneOptions): Promise<Zone> {
-  const { directory, isolation, timeLimit } = options;
+  const { directory, isolation } = options;
   const limits = createZoneLimits({ ...options, groups: isolation.groups });
   const log = await open(join(directory, 'log'), 'w', 0o600);
   const child = spawn(isolation.bash, writeWords(options, limits), {
@@ -154,71 +240,17 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
   });
   await log.close();
   const [input, output, , life] = child.stdio as unknown as [Writable, Readable, null, Writable];
-  const waiting: Waiting[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let begun = performance.now();
-  let lost: string | undefined;
-  let isKilling = false;
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve()).once('exit', () => resolve());
   });
   for (const stream of [input, output, life]) stream.on('error', () => undefined);
-
   const kill = (): void => {
-    isKilling = true;
+    queue.stop();
     limits.stop();
     input.destroy();
     life.destroy();
   };
-  const watch = (): void => {
-    begun = performance.now();
-    if (timer && waiting.length > 0 && !isKilling) return void timer.refresh();
-    clearTimeout(timer);
-    timer = waiting.length === 0 || isKilling ? undefined : setTimeout(expire, timeLimit);
-  };
-  const fail = (error: Error): void => {
-    waiting.shift()?.reject(error);
-    kill();
-  };
-  const expire = (): void => fail(new TaskTooLong(`longer than ${timeLimit / 1000} s`));
-  const expect = (label: string): Promise<Ending> =>
-    new Promise((resolve, reject) => {
-      if (lost !== undefined) return reject(new ZoneLost(lost, false));
-      waiting.push({ label, resolve, reject });
-      if (waiting.length === 1) watch();
-    });
-  const takeLine = (line: string): void => {
-    if (line === 'entered') return enter();
-    const [label = '', status, signalled, dumped, emitted, size] = line.split(' ');
-    const [first] = waiting;
-    if (first?.label !== label) return kill();
-    waiting.shift();
-    if (first.isMarked === true) unlinkSync(markOf(label));
-    if (status === 'taken') {
-      if (first.pass) first.pass();
-      else first.reject(new TaskTakenBack(Promise.resolve()));
-    } else {
-      const ending = {
-        status: Number(status),
-        signalled: signalled === '1',
-        duration: performance.now() - begun,
-        dumped: dumped === '1',
-        emitted: emitted === '1' ? ('some' as const) : emitted === '2' ? ('lost' as const) : ('none' as const),
-      };
-      const stderr = join(streamDirectory(directory), 'err', label === 'ready' ? 'init' : label);
-      first.resolve({ ...ending, limit: limits.judge({ ...ending, size: Number(size), stderr }) });
-    }
-    watch();
-  };
-  const settle = (): void => {
-    for (const each of waiting.slice(1)) {
-      if (each.isMarked !== true || each.pass) continue;
-      const passed = new Promise<void>((resolve) => {
-        each.pass = resolve;
-      });
-      each.reject(new TaskTakenBack(passed));
-    }
-  };
+  const queue = createQueue(options, limits, kill);
   // Tasks handed over in the same turn of the event loop are sent in one write.
   const send = (text: string): void => {
     if (input.writableCorked === 0) {
@@ -237,7 +269,10 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
   output.setEncoding('utf8').on('data', (text: string) => {
     const lines = `${rest}${text}`.split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) takeLine(line);
+    for (const line of lines) {
+      if (line === 'entered') enter();
+      else queue.takeLine(line);
+    }
   });
   const ended = new Promise<void>((resolve) => {
     output.once('close', resolve);
@@ -245,16 +280,10 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
   const closed = ended.then(async () => {
     const said = await readFile(join(directory, 'log'), 'utf8').catch(() => '');
     const message = `the zone ended${said.trim() === '' ? '' : `: ${said.trim().split('\n').at(-1)}`}`;
-    lost = message;
-    clearTimeout(timer);
-    const limit = limits.explainEnd();
-    for (const [index, { reject }] of waiting.splice(0).entries()) {
-      reject(index === 0 && limit !== undefined ? new LimitReached(limit) : new ZoneLost(message, index === 0));
-    }
+    queue.lose(message, limits.explainEnd());
   });
-  if (child.pid !== undefined) limits.watch(child.pid, (message) => fail(new LimitReached(message)));
-  const markOf = (slot: string): string => join(streamDirectory(directory), 'taken', slot);
-  const ready = expect('ready');
+  if (child.pid !== undefined) limits.watch(child.pid, (message) => queue.fail(new LimitReached(message)));
+  const ready = queue.expect('ready');
   ready.catch(() => undefined);
 
   return {
@@ -262,21 +291,11 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     directory,
     ready,
     run: ({ slot, object, file, outputBase, reducer }) => {
-      const ended = expect(slot);
-      if (lost === undefined && !isKilling) send(writeTask([slot, object, file, outputBase, reducer]));
+      const ended = queue.expect(slot);
+      if (queue.isOpen()) send(writeTask([slot, object, file, outputBase, reducer]));
       return ended;
     },
-    takeBack: () => {
-      for (const each of waiting.slice(1)) {
-        if (each.label === 'ready' || each.isMarked === true) continue;
-        writeFileSync(markOf(each.label), '');
-        each.isMarked = true;
-      }
-      // The runner checks the mark of a task after it has printed the line of the previous task. Whatever it printed before the marks were
-      // made has been read when the next round of events is over: a task that is still behind another one then has not begun and never
-      // will.
-      setImmediate(() => setImmediate(settle));
-    },
+    takeBack: queue.takeBack,
     end: async () => {
       kill();
       await Promise.all([closed, exited]);

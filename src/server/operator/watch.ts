@@ -15,10 +15,10 @@ export interface WatchOptions {
   readonly onRequest?: ((request: FinishedRequest) => void) | undefined;
 }
 
-/** The monitoring of a gateway. */
-export interface Watch {
+/** The monitoring of a gateway or worker. */
+export interface Watch<Observer = RequestObserver> {
   readonly adminUrl: string | undefined;
-  readonly observer: RequestObserver | undefined;
+  readonly observer: Observer | undefined;
   close(): Promise<void>;
 }
 
@@ -67,15 +67,8 @@ export async function openWatch({ admin, onRequest }: WatchOptions, state: Gatew
   return { ...(await answer(admin, state, metrics)), observer: join(metrics.observer, onRequest) };
 }
 
-/** The monitoring of a worker. */
-export interface WorkerWatch {
-  readonly adminUrl: string | undefined;
-  readonly observer: TaskObserver | undefined;
-  close(): Promise<void>;
-}
-
 /** Starts monitoring a worker in the same way. @throws {LocalError} if the admin port cannot be used */
-export async function openWorkerWatch(admin: AdminPlace, state: MemberState): Promise<WorkerWatch> {
+export async function openWorkerWatch(admin: AdminPlace, state: MemberState): Promise<Watch<TaskObserver>> {
   if (admin === undefined) return { adminUrl: undefined, observer: undefined, close: () => Promise.resolve() };
   const metrics = createWorkerMetrics(state);
   return { ...(await answer(admin, state, metrics)), observer: metrics.observer };

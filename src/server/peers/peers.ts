@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamOf, type Headers, type Reply } from '../../api/message.ts';
-import { isSystemError } from '../../base/errors.ts';
+import { ignoreAbsence } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { settleCreations } from '../compute/image-creation.ts';
 import type { Service } from '../http/serve.ts';
@@ -33,11 +33,8 @@ export function secretFile(dir: string): string {
 /** Reads the secret of a data directory, and creates it if missing. */
 export async function prepareSecret(dir: string): Promise<string> {
   const file = secretFile(dir);
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
-  }
+  const known = await readFile(file, 'utf8').catch(ignoreAbsence);
+  if (known !== undefined) return known;
   const secret = randomBytes(32).toString('hex');
   writePrivate(file, secret);
   return secret;

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, LocalError } from '../../base/errors.ts';
+import { ignoreAbsence, LocalError } from '../../base/errors.ts';
 import { findAccount, listKeysOf, type Key } from '../access/accounts.ts';
 import { makeKey, registerKey, seedAccount } from './account.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
@@ -40,14 +40,8 @@ function keyFileOf({ dataDir }: AccountOptions, login: string): string {
 
 /** The public half of the generated key, as Base64 of its SubjectPublicKeyInfo; undefined if there is no such key. */
 async function readOwnKey(file: string): Promise<string | undefined> {
-  try {
-    return createPublicKey(await readFile(file))
-      .export({ type: 'spki', format: 'der' })
-      .toString('base64');
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const pem = await readFile(file).catch(ignoreAbsence);
+  return pem && createPublicKey(pem).export({ type: 'spki', format: 'der' }).toString('base64');
 }
 
 function isKey({ key }: Key, own: string): boolean {

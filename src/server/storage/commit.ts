@@ -183,7 +183,7 @@ async function putTarget(
     role_tags: await chooseRoleTags(transaction, call, roleTag, found.entry, found.parent),
   });
   await noteRoleTags(transaction, call, target, roleTag);
-  return releaseContents(transaction, [found.entry?.content]);
+  return releaseContents(transaction, [found.entry]);
 }
 
 /** The content of the object: null for no parts, the content of a single part, or the list of several. */

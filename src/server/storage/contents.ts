@@ -174,9 +174,9 @@ async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): 
  */
 export async function releaseContents(
   transaction: Transaction<Schema>,
-  contents: readonly (string | null | undefined)[],
+  rows: readonly ({ content: string | null } | undefined)[],
 ): Promise<Garbage[]> {
-  const known = contents.filter((content) => content != null);
+  const known = rows.flatMap((row) => row?.content ?? []);
   const garbage: Garbage[] = [];
   for (const batch of sliceList(known, batchSize)) {
     let referenced = await findReferenced(transaction, batch);

@@ -1,5 +1,6 @@
 import { streamOf, type Headers, type Reply } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
+import { splitList } from '../../base/split-list.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry, requireEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
@@ -56,11 +57,4 @@ export async function answerPreflight(store: Store, login: string, path: string,
 function allowsHeaders(stored: Headers, asked: string): boolean {
   const allowed = splitList((stored['access-control-allow-headers'] ?? '').toLowerCase());
   return allowed.includes('*') || splitList(asked.toLowerCase()).every((name) => allowed.includes(name));
-}
-
-function splitList(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }

@@ -41,7 +41,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
     await noteRoleTags(transaction, call, place, roleTag);
     const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
     await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
-    return releaseContents(transaction, [entry?.content]);
+    return releaseContents(transaction, [entry]);
   });
   await removeGarbage(call.store, garbage);
   return {};

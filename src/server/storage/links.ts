@@ -45,7 +45,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
     });
     await noteRoleTags(transaction, call, place, roleTag);
     await assertQuota(transaction, call, growthOf(entry, values.size ?? 0));
-    return { etag: values.etag, garbage: await releaseContents(transaction, [entry?.content]) };
+    return { etag: values.etag, garbage: await releaseContents(transaction, [entry]) };
   });
   await removeGarbage(call.store, garbage);
   return describeVersion({ etag, mtime });

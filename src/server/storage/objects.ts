@@ -64,7 +64,7 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
     await putEntry(transaction, place, found.entry, { ...values, role_tags: await checkPlace(transaction, found) });
     await noteRoleTags(transaction, call, place, input.roleTag);
     await assertQuota(transaction, call, growthOf(found.entry, bytes.size));
-    return releaseContents(transaction, [found.entry?.content]);
+    return releaseContents(transaction, [found.entry]);
   });
   return answer;
 };
@@ -175,7 +175,7 @@ export const deleteObject: Handler<typeof storage.deleteObject> = async ({ path,
     checkWrite(conditions, entry, call.now());
     if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
     await removeEntry(transaction, place);
-    return releaseContents(transaction, [entry.content]);
+    return releaseContents(transaction, [entry]);
   });
   await removeGarbage(call.store, garbage);
   return {};

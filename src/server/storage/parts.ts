@@ -39,7 +39,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
       role_tags: parent.role_tags,
     });
     await assertQuota(transaction, call, { bytes: bytes.size - (entry?.size ?? 0), objects: 0 });
-    return releaseContents(transaction, [entry?.content]);
+    return releaseContents(transaction, [entry]);
   });
   digestAhead(call.store, id, directory);
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };

@@ -193,10 +193,7 @@ export async function removeParts(transaction: Transaction<Schema>, directory: P
   const above = parentOf(directory);
   if (above && (await findEntry(transaction, above, 'alone')) && (await isEmpty(transaction, above)))
     await removeDirectory(transaction, above);
-  return releaseContents(
-    transaction,
-    parts.map(({ content }) => content),
-  );
+  return releaseContents(transaction, parts);
 }
 
 function prefixOf(id: string): string {

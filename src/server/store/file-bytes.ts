@@ -4,7 +4,7 @@ import { mkdir, open, opendir, rm, stat, statfs, unlink, type FileHandle } from 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
-import { isSystemError } from '../../base/errors.ts';
+import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
 import type { ByteStore, StoredBytes } from './bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from './compressed-bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
@@ -49,20 +49,12 @@ async function writeSmall(file: string, bytes: Uint8Array): Promise<Omit<StoredB
 
 /** True if a file was written before a time. False for a file that no longer exists. */
 async function isOlder(file: string, before: number): Promise<boolean> {
-  try {
-    return (await stat(file)).mtimeMs < before;
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return false;
-    throw error;
-  }
+  const stats = await stat(file).catch(ignoreAbsence);
+  return stats !== undefined && stats.mtimeMs < before;
 }
 
 async function removeIfThere(file: string): Promise<void> {
-  try {
-    await unlink(file);
-  } catch (error) {
-    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
-  }
+  await unlink(file).catch(ignoreAbsence);
 }
 
 /** Closes the file and throws if it is shorter than `end`. */

@@ -89,15 +89,9 @@ export interface JobTaskRow {
 }
 
 /** An input of a reduce phase. Primary key (job, phase, number). */
-export interface JobReduceInputRow {
-  job: string;
-  phase: number;
-  number: number;
+export interface JobReduceInputRow extends Pick<JobTaskRow, 'job' | 'phase' | 'number' | 'adder' | 'given'> {
   reducer: number;
   input: string;
-  /** As in `JobTaskRow`. */
-  adder: number | null;
-  given: number;
 }
 
 /** An output of the last phase. Primary key (job, number). */

@@ -1,7 +1,7 @@
 import { existsSync, rmdirSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
-import { ApiError, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
+import { ApiError, ifThere, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import type { Engine } from '../engine.ts';
 import { fetchFile } from '../download/fetch-file.ts';
@@ -249,11 +249,7 @@ async function removeFile(engine: Engine, { to, target }: Step): Promise<void> {
 
 /** Removes a file, if it still exists. `rmSync` would report "not a directory" for a file that the system protects. */
 function removeLocal(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch (error) {
-    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
-  }
+  ifThere(() => unlinkSync(file));
 }
 
 /** Removes a directory if it is empty; otherwise it has entries that were left out, and stays. */

@@ -1,4 +1,4 @@
-import { readTagHeader } from '../../api/tag-header.ts';
+import { splitList } from '../../base/split-list.ts';
 import type { StorageClient } from '../../client/client.ts';
 import type { RemotePath } from '../path.ts';
 import { decodeValue } from './headers.ts';
@@ -18,7 +18,7 @@ export async function changeRoleTags(
     storage,
     path,
     (current) => {
-      roles = [...new Set(change(readTagHeader(current['role-tag'])))];
+      roles = [...new Set(change(splitList(current['role-tag'])))];
       const stored = Object.entries(pickStoredHeaders(current)).map(([name, value]) => [name, decodeValue(value)]);
       return { headers: Object.fromEntries(stored), roleTag: roles.join(',') };
     },

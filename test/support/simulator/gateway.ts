@@ -1,13 +1,10 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { readAll } from '../../../src/api/message.ts';
-import { storage } from '../../../src/api/storage.ts';
 import { createService, type Service } from '../../../src/server/http/serve.ts';
 import { keepCollecting } from '../../../src/server/keep-collecting.ts';
 import { createLoadGuard } from '../../../src/server/shed-load.ts';
 import { countRequests } from '../../../src/server/running-requests.ts';
-import { answerPreflight } from '../../../src/server/storage/cors.ts';
-import { createStorageHandlers, entryAt } from '../../../src/server/storage/index.ts';
-import { assertUpload } from '../../../src/server/storage/uploads.ts';
+import { describeStorage } from '../../../src/server/storage/index.ts';
 import { foldRegularly } from '../../../src/server/store/fold-regularly.ts';
 import type { LocalStore } from '../../../src/server/store/open.ts';
 import { keepLease, takeLease, type Lease } from '../../../src/server/store/postgres/lease.ts';
@@ -121,12 +118,7 @@ export async function startGateway(world: World, name: string, pause = collectPa
       requestTime: () => Date.parse(world.signed['date'] ?? ''),
       settings,
       log,
-      service: 'storage',
-      operations: storage,
-      handlers: createStorageHandlers(elsewhere),
-      entryAt,
-      answerPreflight,
-      assertUpload,
+      ...describeStorage(elsewhere),
     });
     return {
       group,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { gatherItems } from '../../../base/batches.ts';
-import { isSystemError, LocalError } from '../../../base/errors.ts';
+import { ignoreAbsence, LocalError } from '../../../base/errors.ts';
 import { writePrivate } from '../../../base/private-files.ts';
 import { quoteShell } from '../../../base/quote.ts';
 import { findReferenced } from '../../storage/contents.ts';
@@ -22,12 +22,7 @@ const batchSize = 500;
 
 /** The id in a folder; undefined if it has none. */
 async function readMarker(dir: string): Promise<string | undefined> {
-  try {
-    return (await readFile(join(dir, markerName), 'utf8')).trim();
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return (await readFile(join(dir, markerName), 'utf8').catch(ignoreAbsence))?.trim();
 }
 
 /** Several processes may do this concurrently: all write the same. */
@@ -42,7 +37,7 @@ async function hasOwnContent(db: Kysely<Schema>, dir: string): Promise<boolean> 
     for await (const ids of gatherItems(listFiles(join(dir, 'bytes')), batchSize))
       if ((await findReferenced(db, ids)).size > 0) return true;
   } catch (error) {
-    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+    ignoreAbsence(error);
   }
   return false;
 }
