@@ -1,5 +1,6 @@
 import type { Field, Fields } from '../api/fields.ts';
 import { CloudError, UsageError } from '../base/errors.ts';
+import { isRecord } from '../base/is-record.ts';
 import { nearest } from '../base/nearest.ts';
 import type { World } from '../base/world.ts';
 import { readInput } from './input.ts';
@@ -20,10 +21,6 @@ interface Place {
 }
 
 type RecordValue = Readonly<Record<string, unknown>>;
-
-function isRecord(value: unknown): value is RecordValue {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function describe(value: unknown): string {
   if (Array.isArray(value)) return 'a list';

@@ -4,6 +4,7 @@ import { BodyTooLarge, readAll, type ByteStream, type Reply } from '../api/messa
 import type { Field } from '../api/fields.ts';
 import type { ResultKind } from '../api/operation.ts';
 import { ApiError, NetworkError, type FieldError } from '../base/errors.ts';
+import { isRecord } from '../base/is-record.ts';
 import { checkShape } from './shape.ts';
 
 /** Error code for a success without the requested record, as the specification's text has it for GetJob and GetMultipartUpload. */
@@ -39,10 +40,6 @@ interface Origin {
 export function readSkew(reply: Pick<Reply, 'headers'>, now: () => number): number | undefined {
   const date = Date.parse(reply.headers['date'] ?? '');
   return Number.isNaN(date) ? undefined : Math.round((now() - date) / 1000);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function otherService(url: URL): string {

@@ -1,5 +1,6 @@
 import type { Field } from '../api/fields.ts';
 import { NetworkError } from '../base/errors.ts';
+import { isRecord } from '../base/is-record.ts';
 
 /** Compares responses field by field with their declarations, before anything uses them. */
 
@@ -26,10 +27,6 @@ function describe(value: unknown): string {
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && !loneSurrogate.test(value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Where and how a value differs from its declaration. */
@@ -75,7 +72,7 @@ function findMismatch(value: unknown, field: Field): Mismatch | undefined {
     return undefined;
   }
   if (kind === 'list' && Array.isArray(value)) return item && findInList(value, item);
-  if (kind === 'object' && isObject(value)) return fields && findInObject(value, fields);
+  if (kind === 'object' && isRecord(value)) return fields && findInObject(value, fields);
   return { place: '', value, field };
 }
 
@@ -129,7 +126,7 @@ function fits(value: unknown, plan: Plan): boolean {
   const { kind } = plan;
   if (typeof value === 'string') return kind === 'any' || ((kind === 'text' || plan.orText) && isText(value));
   if (kind === 'list') return Array.isArray(value) && (plan.item === undefined || value.every((item) => fits(item, plan.item as Plan)));
-  if (kind === 'object') return isObject(value) && (plan.members === undefined || fitsMembers(value, plan.members, plan.required));
+  if (kind === 'object') return isRecord(value) && (plan.members === undefined || fitsMembers(value, plan.members, plan.required));
   return kind === 'number' ? Number.isFinite(value) : kind === 'boolean' ? typeof value === 'boolean' : kind === 'any';
 }
 

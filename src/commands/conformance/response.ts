@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readAll, type Headers, type Reply } from '../../api/message.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { Mismatch } from './outcome.ts';
 
 /** Maximum size of a response body, bytes. */
@@ -20,10 +21,6 @@ export async function readResponse(request: string, reply: Reply): Promise<Respo
   return { request, status: reply.status, headers: reply.headers, body: Buffer.from(await readAll(reply.body, largestBody)) };
 }
 
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The body as JSON. @throws {Mismatch} */
 export function jsonOf({ request, body }: Response): unknown {
   try {
@@ -36,14 +33,14 @@ export function jsonOf({ request, body }: Response): unknown {
 /** The body as a JSON object. @throws {Mismatch} */
 export function objectOf(response: Response): Json {
   const value = jsonOf(response);
-  if (!isObject(value)) throw new Mismatch(`${response.request}: the body is not a JSON object`);
+  if (!isRecord(value)) throw new Mismatch(`${response.request}: the body is not a JSON object`);
   return value;
 }
 
 /** The body as a list of JSON objects. @throws {Mismatch} */
 export function listOf(response: Response): readonly Json[] {
   const value = jsonOf(response);
-  if (!Array.isArray(value) || !value.every(isObject)) throw new Mismatch(`${response.request}: the body is not a list of JSON objects`);
+  if (!Array.isArray(value) || !value.every(isRecord)) throw new Mismatch(`${response.request}: the body is not a list of JSON objects`);
   return value;
 }
 
@@ -59,7 +56,7 @@ export function linesOf({ body }: Response): string[] {
 export function recordsOf(response: Response): Json[] {
   return linesOf(response).map((line) => {
     const value = jsonOf({ ...response, body: Buffer.from(line) });
-    if (isObject(value)) return value;
+    if (isRecord(value)) return value;
     throw new Mismatch(`${response.request}: a line is not a JSON object`);
   });
 }

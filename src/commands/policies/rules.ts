@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/is-record.ts';
 import type { Context } from '../../cli/command.ts';
 import { readInput, readLong } from '../../cli/input.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -48,10 +49,6 @@ export function warnAbout({ warn }: Pick<Context, 'warn'>, rules: readonly strin
   for (const { severity, message, place } of checkRules(rules, knownActions())) {
     if (severity === 'warning') warn(`warning: rule ${place.rule + 1}: ${message}`);
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function readPolicy(value: unknown, at: string): RuleSet {

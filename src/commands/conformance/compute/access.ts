@@ -1,6 +1,7 @@
 import { compute } from '../../../api/compute.ts';
+import { isRecord } from '../../../base/is-record.ts';
 import { section } from '../check.ts';
-import { listOf, objectOf, isObject } from '../response.ts';
+import { listOf, objectOf } from '../response.ts';
 import type { At } from '../at.ts';
 import { assertGone, assertShape, idOf, invalid, lacking, makeKey, makePolicy, makeRole, makeUser, missing, readWritten } from './steps.ts';
 
@@ -23,8 +24,8 @@ export const roles = section('compute', '4 Roles', {
       const json = { name: `${at.run}-rc`, policies: [{ name: policy['name'] }], members: [{ type: 'subuser', login: user['login'] }] };
       const role = objectOf(at.expect(await at.compute('POST', '/my/roles', { json, ...latest }), withLocation));
       const [[first], [member]] = [role['policies'], role['members']] as [unknown[], unknown[]];
-      const isPolicy = isObject(first) && first['id'] === policy['id'] && first['name'] === policy['name'];
-      const isMember = isObject(member) && member['type'] === 'subuser' && member['id'] === user['id'] && member['login'] === user['login'];
+      const isPolicy = isRecord(first) && first['id'] === policy['id'] && first['name'] === policy['name'];
+      const isMember = isRecord(member) && member['type'] === 'subuser' && member['id'] === user['id'] && member['login'] === user['login'];
       at.assert(isPolicy && isMember, JSON.stringify(role));
     },
   },
