@@ -31,15 +31,20 @@ const usual = ['images list -j', 'keys list -o jsonl --jq .name', 'profile list'
 export function makeTemplate(home: string, target: string): { version: string; commit: string } {
   mkdirSync(home);
   const program = resolve(import.meta.dirname, '../../bin/cloud');
-  const lines = ['local start --compute-port 0 --stor-port 0 -j', ...usual, 'local stop'];
-  const [started = ''] = lines.map((line) => {
+  const run = (line: string): string => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...line.split(' ')], {
       cwd: home,
       env: describeEnvironment(home),
     });
     if (status !== 0) throw new Error(`cloud ${line} ended with ${status}: ${stderr.toString()}`);
     return stdout.toString();
-  });
+  };
+  const started = run('local start --compute-port 0 --stor-port 0 -j');
+  try {
+    for (const line of usual) run(line);
+  } finally {
+    run('local stop');
+  }
   renameSync(join(home, dataFolder), target);
   return JSON.parse(started) as { version: string; commit: string };
 }
