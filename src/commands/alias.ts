@@ -10,7 +10,6 @@ import { openAliases, splitWords } from '../config/aliases.ts';
 import { UsageError } from '../base/errors.ts';
 import { nouns } from './index.ts';
 
-/** `cloud alias`. */
 export const alias = group({
   summary: 'Names for command lines of your own',
   description:

@@ -23,9 +23,9 @@ function show({ name, type, size, mtime }: Entry): Shown {
   return { name, type, mtime, ...(size !== undefined && { size }) };
 }
 
-/** Reads one page, from the first name that begins with a prefix to the first that does not. */
+/** Reads one page from a marker on, until the first name without the prefix. */
 async function readPage(storage: StorageClient, directory: RemotePath, marker: string, prefix: string, limit: number): Promise<Shown[]> {
-  // In the account's own directory a page begins after its marker, which would leave out an entry; that directory is short.
+  // No marker for the account's own directory: its pages begin after the marker, which would leave out an entry. It is short.
   const from = marker === '' || directory.path === '' ? {} : { marker };
   const { records } = await storage.listDirectory({ ...directory, limit, ...from });
   const page: Shown[] = [];
@@ -37,8 +37,8 @@ async function readPage(storage: StorageClient, directory: RemotePath, marker: s
 }
 
 /**
- * Returns the entries whose names begin with a prefix, one page at most. When there are more, one entry is added for each further common
- * beginning: shells complete the common beginning of all candidates, which must not be longer than that of all entries.
+ * Returns a page of the entries whose names begin with a prefix. When there are more, later entries are added until the page has the common
+ * beginning of all entries: shells complete the common beginning of all candidates.
  */
 async function listBeginning(storage: StorageClient, directory: RemotePath, prefix: string): Promise<Shown[]> {
   const page = await readPage(storage, directory, prefix, prefix, pageSize);

@@ -30,7 +30,7 @@ const loaders: Readonly<Record<Shell, string>> = {
   fish: 'command cloud completion fish 2>/dev/null | source\n',
 };
 
-/** True for these loaders and for those of earlier releases, which work as well unless there is an alias called cloud. */
+/** True for this loader, and for that of earlier releases, which works unless there is an alias called cloud. */
 function isLoader(shell: Shell, text: string): boolean {
   return text === loaders[shell] || text === loaders[shell].replace('command cloud', 'cloud');
 }
@@ -45,7 +45,7 @@ function listFiles(world: World): Readonly<Record<Shell, string>> {
   };
 }
 
-/** Shells whose installed completion is a copy of the script, as earlier releases made it: an upgrade does not change it. */
+/** Shells whose installed completion is a copy of the script from an earlier release, which upgrades do not change. */
 export function findStale(world: World): Shell[] {
   const files = Object.entries(listFiles(world)) as [Shell, string][];
   return files.filter(([shell, file]) => readText(file) !== '' && !isLoader(shell, readText(file))).map(([shell]) => shell);

@@ -6,7 +6,7 @@ import { Mismatch, Skip } from './outcome.ts';
 import type { Given, Requests } from './requests.ts';
 import { describeResponse, findDifference, type Response, type Wanted } from './response.ts';
 
-/** What deployed services do instead of what is stated, and the decision that documents it. */
+/** How deployed services differ from the statement, and the decision that documents the difference. */
 export interface Deployed extends Wanted {
   readonly decision: string;
 }
@@ -30,13 +30,13 @@ export interface Probe {
   readonly interrupted: AbortSignal;
   /** Jobs and uploads that the run created; they have no names of their own. */
   readonly kept: string[];
-  /** What several checks share, by the function that creates it. */
+  /** Resources that several checks share, by the function that creates them. */
   readonly made: Map<unknown, Promise<unknown>>;
 }
 
 /** The context of one check. */
 export interface At extends Probe {
-  /** Decisions by which the service differs from what is stated. */
+  /** Decisions that the service follows instead of the statement. */
   readonly decisions: string[];
   /** Sends a request to the compute service; `my` stands for the account. */
   compute(method: string, path: string, given?: Given): Promise<Response>;
@@ -44,13 +44,13 @@ export interface At extends Probe {
   storage(method: string, path: string, given?: Given): Promise<Response>;
   /** Path of a name below the directory of the run, from the login on. */
   path(name: string): string;
-  /** Returns what several checks need; the first of them creates it. @throws {Skip} when it could not be created */
+  /** Returns a resource that several checks need; the first check creates it. @throws {Skip} when it could not be created */
   need<T>(make: (at: At) => Promise<T>): Promise<T>;
   /** @throws {Mismatch} when the response fits neither `wanted` nor one of the others */
   expect(response: Response, wanted: Wanted, ...others: readonly Deployed[]): Response;
   /** @throws {Mismatch} with `found` when the condition is false */
   assert(isSo: boolean, found: string): void;
-  /** Records that the service follows a decision. */
+  /** Records that the service follows a decision instead of the statement. */
   decide(decision: string): void;
   /** Repeats a request until it returns a value. @throws {Mismatch} after 180 s */
   until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T>;
@@ -67,7 +67,7 @@ async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void
   }
 }
 
-/** Turns a mismatch in the creation of what a check needs into a skip. */
+/** Turns a mismatch in the creation of a shared resource into a skip. */
 function explainNeed(error: unknown): unknown {
   return error instanceof Mismatch ? new Skip(`needs what could not be made: ${error.message}`, { cause: error }) : error;
 }

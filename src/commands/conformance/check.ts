@@ -1,7 +1,7 @@
 import type { Operation } from '../../api/operation.ts';
 import type { At } from './at.ts';
 
-/** Parts of the specification that can be checked apart. */
+/** Parts of the specification that can be checked separately. */
 export const areas = ['storage', 'jobs', 'compute'] as const;
 export type Area = (typeof areas)[number];
 

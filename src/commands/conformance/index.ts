@@ -84,7 +84,7 @@ async function* conclude(verdicts: AsyncIterable<Verdict>, finish: () => Promise
   if (failed > 0) throw new PartialError(`${failed} of ${total} statements do not hold`, { allFailed: exitCodes.failed });
 }
 
-/** Returns what ends a run: it removes everything that this run and killed runs created. */
+/** Creates the function that ends a run: it removes everything that this run and killed runs created. */
 function createCleanup(invocation: Context, services: Services, run: string, kept: readonly string[]): () => Promise<void> {
   const isLeft = createLeftoverTest(invocation.state, invocation.world);
   return async () => {
@@ -103,7 +103,7 @@ export const conformance = command({
     const { options: given, world, note } = invocation;
     const checks = await loadChecks(given.area === undefined ? areas : [given.area], given.check);
     const foreignImage = readImport(given.importImage);
-    // Read before anything is created: from then on a signal ends the run in order.
+    // Read before anything is created: from then on a signal ends the run gracefully.
     const { interrupted } = world;
     const services = findServices(invocation);
     await contact(invocation, services);

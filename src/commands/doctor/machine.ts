@@ -51,7 +51,7 @@ export function describeCores(pattern: string): Finding | undefined {
   );
 }
 
-/** Where the kernel writes core files; undefined where it does not say. */
+/** The kernel's pattern for the names of core files; undefined if it cannot be read. */
 export function readCorePattern(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();

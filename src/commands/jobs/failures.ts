@@ -8,7 +8,7 @@ import { createReader } from './streams.ts';
 import { describeError, quoteStderr, readStderr } from './task-errors.ts';
 import { readCounts } from './wait.ts';
 
-/** Number of failures that are printed in full, and how much of each task's stderr: its last lines, and the bytes read for them. */
+/** How many failures are printed in full, how many last lines of each task's stderr, and how many bytes are read for these lines. */
 const toldFailures = 10;
 const toldLines = 20;
 const toldBytes = 64 * 1024;

@@ -7,7 +7,7 @@ import { describeProgress, readCounts } from './wait.ts';
 /** Width of the bar, characters. */
 const barWidth = 24;
 
-/** Formats a rate with two significant digits below 10, as an integer from 10 on. */
+/** Formats a rate with one decimal below 10, without decimals from 10 on. */
 function formatCount(rate: number): string {
   return rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
 }

@@ -9,7 +9,7 @@ import { settings, type SettingName } from '../../config/settings.ts';
 /** Where systems keep the certificate authorities that programs trust. */
 const bundles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
 
-/** Writes a file with the authorities of the system and of the services: its variables replace what a program trusts. */
+/** Writes a file with the authorities of the system and of the services: the variables that name it replace what a program trusts. */
 function writeBundle({ env }: Pick<World, 'env'>, folder: string, ca: string): string {
   const system = [env['SSL_CERT_FILE'], ...bundles].find((file) => file !== undefined && existsSync(file));
   const trusted = system === undefined ? rootCertificates.join('\n') : readFileSync(system, 'utf8').trimEnd();

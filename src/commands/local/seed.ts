@@ -27,7 +27,7 @@ async function seedSamples(invocation: Context, dataDir: string): Promise<Output
 
 type Reached = Pick<Running, 'computeUrl' | 'storUrl' | 'caFile' | 'accounts'> & RunningAccount;
 
-/** The environment in which this program acts as an account of services. @throws {NotFoundError} if they have no key of the account */
+/** The environment in which this program signs as an account. @throws {NotFoundError} if the services have no key of the account */
 function actAs(context: Context, service: Reached): NodeJS.ProcessEnv {
   const login = context.settingGiven('account') ?? service.account;
   const found = [service, ...(service.accounts ?? [])].find(({ account }) => account === login);

@@ -30,7 +30,7 @@ export const stop = command({
   ],
 });
 
-/** Finds the process of the service on a data directory, even if it does not respond, or not yet. */
+/** Finds the process of the service on a data directory, even if it does not respond or is still starting. */
 async function findProcess(world: Context['world'], dataDir: string): Promise<number | undefined> {
   return findHolder(dataDir, readRunFile(dataDir)?.pid) ?? (await findRunning(world, dataDir))?.pid;
 }

@@ -126,7 +126,7 @@ export const tour = command({
     'Starts both services with data in a temporary folder, does what people do all day, checks the results, and takes everything away again. Your profiles and files are not touched.',
   run: async (invocation) => {
     const { world } = invocation;
-    // Read before anything is created: from then on a signal ends the tour with its cleanup.
+    // Read before anything is created: from then on a signal ends the tour gracefully.
     const { interrupted } = world;
     const paint = await createPaint(colourEnabled('auto', world.env, world.stdout.isTerminal));
     const { folder, env } = makeHome(invocation);
@@ -142,7 +142,7 @@ export const tour = command({
         world.stdout.stream.write(`\n${paint.dim(`# ${says}`)}\n${paint.bold(`$ ${line}`)}\n`);
         const { code, output } = await runLine(line, folder, env, invocation);
         started ||= line.includes('local start');
-        // Ctrl-C reaches the command too, so that its exit code means nothing.
+        // Ctrl-C reaches the command too, so that its exit code says nothing about the check.
         if (interrupted.aborted) throw new InterruptedError('interrupted');
         if (code !== 0) throw new LocalError(`"${line}" ended with exit code ${code ?? 'none'}`);
         if (check && !check(output)) throw new LocalError(`"${line}" did not print what it should`);

@@ -53,14 +53,14 @@ export function describeChange({ action, kind, name, differences }: Shown): obje
 /** How changes are shown as records. */
 export const changeColumns = ['action', 'kind', 'name', 'differences'];
 
-/** Changes as text for people, or as records where a form of output is asked for. */
+/** Shows changes as text for people, or as records in a data format. */
 export async function showChanges(context: Context, changes: readonly Shown[]): Promise<Output> {
   if (!wantsText(context)) return records(changes.map(describeChange), { columns: changeColumns, id: 'name' });
   const paint = await paintFor(context);
   return text(changes.map((change) => printChange(change, paint)).join(''));
 }
 
-/** What `diff` shows: the changes, and how many there are; with `--exit-code` that is an error at the end. @param what is compared */
+/** Shows the changes of `diff`, and their number as a note, or with `isError` as an error at the end. @param what the compared object */
 export async function showDiff(context: Context, changes: readonly Shown[], isError: boolean, what: string): Promise<Output> {
   const isSame = changes.length === 0;
   if (!isError || isSame) context.note(isSame ? 'No differences' : countChanges(changes));

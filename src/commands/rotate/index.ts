@@ -60,7 +60,7 @@ async function askPassphrase({ world }: Context, wanted: boolean): Promise<strin
   return passphrase;
 }
 
-/** True if the service rejected the request, so that repeating it cannot succeed. */
+/** True if the service rejected the request for a reason that a retry does not change. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 420 && error.status !== 429;
 }

@@ -70,7 +70,7 @@ export const create = command({
 
 const loginArgument = { login: one('Login of the account') };
 
-/** A command that sets the state of an account, and says so. */
+/** Creates a command that sets the state of an account. */
 function stateCommand(state: 'enabled' | 'disabled', spec: Pick<AnyCommand, 'summary' | 'description' | 'examples'>) {
   return command({
     ...spec,

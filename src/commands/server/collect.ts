@@ -12,7 +12,7 @@ interface Place {
   readonly bytes: BytesPlace;
 }
 
-/** Checks all contents that objects refer to; yields lost ones as rows, and throws at the end if there are some. */
+/** Checks all contents that objects refer to; yields lost ones as rows, and throws at the end if any is lost. */
 async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Output> {
   const { findLostContents } = await import('../../server/cluster-contents.ts');
   async function* rows(): AsyncGenerator<object> {

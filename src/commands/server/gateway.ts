@@ -95,7 +95,7 @@ export const gateway = command({
     const isBalancer = await readBalancers(options);
     const log = createGatewayLog((line) => void world.stdout.stream.write(`${line}\n`), global.json, world.now);
     for (const folder of [bytes, workDir]) if (typeof folder === 'string') makeFolders(folder, 0o700);
-    // From here on a signal ends the gateway in order.
+    // From here on a signal shuts the gateway down gracefully.
     const interrupted = untilInterrupted(world);
     const { startGateway } = await import('../../server/gateway.ts');
     const starting = startGateway({

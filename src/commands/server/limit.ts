@@ -29,7 +29,7 @@ function parseNumber(given: string): number {
   return /^\d+$/u.test(given) ? Number(given) : NaN;
 }
 
-/** Reads a rate from 1 on: 0 would be a disabled account. */
+/** Reads a rate from 1 on: 0 would disable the account. */
 function parseRate(given: string): number {
   return parseNumber(given) > 0 ? parseNumber(given) : NaN;
 }

@@ -11,11 +11,11 @@ import { wantsText } from '../rbac/show.ts';
 /** A row of the state of a cluster, in a complete status or as a change. */
 export type WatchedRow = Omit<StatusRow, 'item' | 'state'> & {
   readonly item: StatusRow['item'] | 'database';
-  /** In addition: `gone` is a gateway or worker that has ended in order, `away` a database that does not respond. */
+  /** In addition: `gone` is a gateway or worker that has shut down gracefully, `away` a database that does not respond. */
   readonly state: StatusRow['state'] | 'gone' | 'away';
 };
 
-/** Reads the status repeatedly until an interrupt; errors after the first time yield a row for the database. @throws the first error */
+/** Reads the status repeatedly until an interrupt; yields later errors as a row for the database. @throws errors of the first read */
 export async function* lookAgain(
   { interrupted }: Pick<Context['world'], 'interrupted'>,
   look: () => Promise<readonly WatchedRow[]>,

@@ -64,7 +64,7 @@ export const worker = command({
       const time = new Date(world.now()).toISOString();
       write(global.json ? JSON.stringify({ time, message, ...known }) : `${time} ${message}`);
     };
-    // From here on a signal ends the worker in order.
+    // From here on a signal shuts the worker down gracefully.
     const interrupted = untilInterrupted(world);
     const { startWorker } = await import('../../server/worker.ts');
     const { now, pid } = world;

@@ -4,7 +4,7 @@ import { filePath, flag, type Values } from '../../cli/parameters.ts';
 import { askSecret } from '../../cli/prompt.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 
-/** Sources of a password; the command line is none, because other users of the machine can see it. */
+/** Sources of a password, but never the command line, which other users of the machine can see. */
 export const passwordOptions = {
   passwordStdin: flag('Read the password from stdin'),
   passwordFile: filePath('Read the password from a file'),

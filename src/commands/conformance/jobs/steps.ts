@@ -55,7 +55,7 @@ export async function runJob(at: At, phases: readonly Phase[], inputs: readonly 
   return job;
 }
 
-/** Contents of the outputs, sorted: outputs have no defined order. */
+/** Contents of the outputs, sorted. */
 export async function readOutputs(at: At, job: string): Promise<string[]> {
   const paths = linesOf(at.expect(await at.storage('GET', `${job}/live/out`), { status: 200 }));
   const contents: string[] = [];
