@@ -1,21 +1,24 @@
-/** The clock of the services: it goes as fast as that of the machine, and may be set. Durations are measured by the monotonic clock, not by it. */
+/**
+ * The clock of the services: it runs at the speed of the machine's clock, and can be set. Durations are measured by the monotonic clock
+ * instead.
+ */
 export interface ServiceClock {
-  /** The time of the services, milliseconds since the epoch: timestamps, expiry, and what rules and images look at. */
+  /** The time of the services, milliseconds since the epoch: for timestamps, expiry, rules and image creation. */
   now(): number;
-  /** The time that dates of requests are compared with: that of the machine, and `skew`. Clients have no other. */
+  /** The time that dates of requests are compared with: the machine's, plus `skew`. Clients have only the machine's clock. */
   requestTime(): number;
-  /** Sets the time, milliseconds since the epoch. */
+  /** Sets the time of the services, milliseconds since the epoch. */
   set(time: number): void;
   advance(milliseconds: number): void;
-  /** Moves `requestTime` alone, by so many milliseconds from the clock of the machine; below 0 it is behind. */
+  /** Sets `requestTime` alone to this many milliseconds ahead of the machine's clock; negative values are behind. */
   skew(milliseconds: number): void;
-  /** Back to the clock of the machine, in both. */
+  /** Resets both times to the machine's clock. */
   reset(): void;
-  /** By how many milliseconds the services are ahead of the machine. */
+  /** Milliseconds by which both times are ahead of the machine's clock. */
   readonly offsets: { readonly time: number; readonly request: number };
 }
 
-/** @param machine the clock of the machine, milliseconds since the epoch */
+/** @param machine the machine's clock, milliseconds since the epoch */
 export function createClock(machine: () => number): ServiceClock {
   let [time, request] = [0, 0];
   return {

@@ -10,45 +10,45 @@ import { createWrites } from './store/postgres/write.ts';
 import type { Store } from './store/store.ts';
 import { listUsage } from './store/usage.ts';
 
-/** Work of operators on the database of gateways, beside gateways that run. */
+/** Operator commands on the database of gateways, which may be running. */
 
-/** Nothing here is done by many at once. */
+/** One connection: nothing here runs concurrently. */
 const connections = 1;
 
-/** An account as operators see it. */
+/** An account as shown to operators. */
 export interface ListedAccount {
   readonly id: string;
   readonly login: string;
   readonly email: string;
-  /** `deleting` is one whose removal was begun. */
+  /** `deleting` if its removal has begun. */
   readonly state: AccountRow['status'];
-  /** Keys of the account itself. */
+  /** Number of keys of the account itself, without those of sub-users. */
   readonly keys: number;
   /** ISO 8601. */
   readonly created: string;
-  /** In the object storage. */
+  /** Usage of the object storage. */
   readonly bytes: number;
   readonly objects: number;
-  /** Its limits; those of the gateways where they are absent. */
+  /** Limits of the account; those of the gateways if absent. */
   readonly mostBytes?: number;
   readonly mostObjects?: number;
-  /** A second. */
+  /** Requests per second. */
   readonly mostRequests?: number;
 }
 
-/** Does work on a database that was migrated. */
+/** Runs work on a migrated database. */
 export async function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
-    // One row that a gateway knows nothing of: there is no lease to have.
+    // No lease is needed, because nothing is written that gateways hold in memory.
     return await work({ db, write: createWrites(db, undefined).write });
   } finally {
     await db.destroy();
   }
 }
 
-/** Makes the tables of a database, or those that are missing. @returns the versions before and after */
+/** Creates the tables of a database, or the missing ones. @returns the schema versions before and after */
 export async function migrateCluster(database: string, now: number): Promise<{ from: number; to: number }> {
   const db = await openPostgres(database, connections);
   try {
@@ -58,7 +58,7 @@ export async function migrateCluster(database: string, now: number): Promise<{ f
   }
 }
 
-/** Accounts by login; that of one login when it is given. */
+/** Accounts by login; only one if a login is given. */
 async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Promise<ListedAccount[]> {
   let query = db
     .selectFrom('accounts')
@@ -93,21 +93,21 @@ async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Prom
   }));
 }
 
-/** The account with a login, which is there. */
+/** An account that must exist, by login. */
 export async function requireListed(store: Pick<Store, 'db'>, login: string): Promise<ListedAccount> {
   const [account] = await describeAccounts(store, login);
   if (account === undefined) throw new Error(`account ${login} was removed meanwhile`);
   return account;
 }
 
-/** All accounts, by login. */
+/** All accounts, sorted by login. */
 export function listAccounts(database: string): Promise<ListedAccount[]> {
   return withDatabase(database, (store) => describeAccounts(store));
 }
 
 /**
- * Makes an account with its first key and its directories.
- * @throws {UsageError} when the login is taken, or login or key cannot be used.
+ * Creates an account with its first key and its directories.
+ * @throws {UsageError} if the login is taken, or if the login or key is invalid
  */
 export function createAccount(
   database: string,

@@ -17,55 +17,56 @@ import {
   type Note,
 } from './store/postgres/garbage.ts';
 
-/** Ids looked at in one query, and contents removed at once. */
+/** Ids per query, and contents removed concurrently. */
 const batchSize = 500;
 const removedAtOnce = 8;
 
-/** Rows looked through in one query. */
+/** Rows read per query. */
 const rowsAtOnce = 5000;
 
-/** Seconds for which a collector that does not say more is taken for alive. */
+/** Seconds without renewal after which a collector is considered dead. */
 const dutySeconds = 60;
 
-/** Milliseconds by which orphans are older than whatever runs: clocks of the byte store and of the database may differ by so much. */
+/**
+ * Milliseconds by which orphans must be older than all running work: the clocks of the byte store and the database may differ by this much.
+ */
 const orphanAge = 3_600_000;
 
-/** What a collector works with. */
+/** Options of a collection. */
 export interface CollectOptions {
   readonly store: Pick<Store, 'db' | 'bytes'>;
-  /** Milliseconds for which what nothing refers to is kept: a backup of the database that is not older has all its contents. */
+  /** Milliseconds for which unreferenced contents are kept: a backup of the database of at most this age has all of its contents. */
   readonly keep?: number | undefined;
-  /** Whether to look through all contents for those that a crash left, which no note tells of. */
+  /** True to scan all contents for those that a crash left without a note. */
   readonly sweep: boolean;
-  /** Removes nothing, and says what would go. */
+  /** True to report what would be removed without removing it. */
   readonly dryRun?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Told of each id that goes, or would. */
+  /** Called for each id that is removed, or would be. */
   readonly onGone?: ((id: string, why: Reason) => void) | undefined;
 }
 
 /**
- * Why a content goes: its object was overwritten or deleted; nothing refers to it and nobody noted why; or who stored it in parts ended before
- * the last of them.
+ * Why a content is removed: its object was overwritten or deleted (`unused`); nothing refers to it and no note exists (`orphan`); or its
+ * upload in parts was never completed (`unfinished`).
  */
 export type Reason = 'unused' | 'orphan' | 'unfinished';
 
-/** What a collection did. */
+/** Result of a collection. */
 export interface Collected {
-  /** Contents that were overwritten or deleted, and are removed. */
+  /** Number of removed contents that were overwritten or deleted. */
   readonly removed: number;
-  /** Contents that nothing ever referred to, no note tells of, or that were never finished, and are removed. */
+  /** Number of removed contents that nothing referred to and that had no note, or that were never completed. */
   readonly orphans: number;
-  /** Contents that wait for readers, or until they were kept for as long as is wanted. */
+  /** Number of contents that wait for readers, or for the end of the time for which they are kept. */
   readonly waiting: number;
-  /** Start of what runs longest on any gateway, milliseconds since 1970: what was overwritten later waits. */
+  /** Start of the longest-running work on any gateway, milliseconds since 1970: contents overwritten later must wait. */
   readonly horizon: number;
 }
 
-/** Contents that this process has removed. */
 const counts: Record<Reason, number> = { unused: 0, orphan: 0, unfinished: 0 };
 
-/** How many contents this process has removed so far, and why. */
+/** Number of contents removed by this process so far, by reason. */
 export function countRemoved(): Readonly<typeof counts> {
   return counts;
 }
@@ -77,7 +78,7 @@ async function removeAll(store: Pick<Store, 'bytes'>, ids: readonly string[], wh
   }
 }
 
-/** Removes what was noted and nobody can be reading any more, after a last look whether something refers to it. */
+/** Removes noted contents that nobody can be reading any more, after a final check that nothing refers to them. */
 async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () => Promise<boolean>): Promise<number> {
   const { store, keep = 0, dryRun = false, onGone } = options;
   let removed = 0;
@@ -99,7 +100,7 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
   return removed;
 }
 
-/** Removes contents that no row names and that are older than all that runs: what a crash left between storing bytes and their row. */
+/** Removes contents that no row names and that are older than all running work: a crash left them between storing the bytes and the row. */
 async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
   const { store, dryRun = false, onGone } = options;
   let removed = 0;
@@ -107,7 +108,8 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
     if (!(await goOn())) return removed;
     const referenced = await findReferenced(store.db, ids);
     const unused = ids.filter((id) => !referenced.has(id));
-    // In this order: what is not referred to any more by the first look is noted by the second. Notes are removed by their own rules.
+    // The order matters: a content that lost its last reference before the first query has its note by the second. Noted contents are
+    // removed by `removeNoted`.
     const noted = await findNoted(store.db, unused);
     const orphans = unused.filter((id) => !noted.has(id));
     if (!dryRun) await removeAll(store, orphans, 'orphan');
@@ -117,7 +119,7 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
   return removed;
 }
 
-/** Gives up contents that were begun before all that runs: whoever stored them is gone. */
+/** Aborts uploads in parts that began before all running work: whoever began them is gone. */
 async function removeUnfinished(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
   const { store, dryRun = false, onGone } = options;
   let removed = 0;
@@ -133,7 +135,7 @@ async function removeUnfinished(options: CollectOptions, { milliseconds }: Horiz
   return removed;
 }
 
-/** Goes through the ids of a table in pages. */
+/** Reads the ids of a table page by page. */
 async function forPages(read: (after: string) => Promise<{ ids: readonly string[]; last: string | undefined }>): Promise<string[]> {
   const found: string[] = [];
   for (let after = ''; ;) {
@@ -144,7 +146,7 @@ async function forPages(read: (after: string) => Promise<{ ids: readonly string[
   }
 }
 
-/** Rows of a table of contents that no entry names: two links that were deleted at the same time each found the other. */
+/** Rows of a content table that no entry names: when two links are deleted at the same time, each deletion still sees the other link. */
 function findLostRows(db: Kysely<Schema>, table: 'contents' | 'pieces', column: 'id' | 'content'): Promise<string[]> {
   const name = sql.ref(column);
   return forPages(async (after) => {
@@ -179,8 +181,8 @@ async function removeLostRows({ store: { db }, dryRun = false, onGone }: Collect
 }
 
 /**
- * Removes contents that nothing refers to and nobody reads, on any of the gateways of a database.
- * @returns undefined where another collector is at work.
+ * Removes contents that nothing refers to and that nobody reads, on any of the gateways of a database.
+ * @returns undefined if another collector is running
  */
 export async function collect(options: CollectOptions): Promise<Collected | undefined> {
   const { store, sweep, dryRun = false, signal } = options;
@@ -189,7 +191,7 @@ export async function collect(options: CollectOptions): Promise<Collected | unde
   if (!(await takeDuty(db, 'collect', holder, dutySeconds))) return undefined;
   const goOn = async (): Promise<boolean> => signal?.aborted !== true && (await takeDuty(db, 'collect', holder, dutySeconds));
   try {
-    // Seen now, they can go when all that runs began later: mostly at the next collection.
+    // Notes marked as seen now can be removed once all running work began later, usually by the next collection.
     await seeGarbage(db);
     const horizon = await findHorizon(db);
     const removed = await removeNoted(options, horizon, goOn);

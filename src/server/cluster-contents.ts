@@ -6,14 +6,14 @@ import { openClusterStore, type ClusterStoreOptions } from './store/postgres/ope
 import type { LocalStore } from './store/open.ts';
 import { verifyContents, type Damage } from './verify-contents.ts';
 
-/** Work of operators on the contents of a cluster, beside gateways that run. */
+/** Operator commands on the contents of a cluster, beside running gateways. */
 
-/** Where a cluster keeps its data. */
+/** Database and contents of a cluster. */
 export type ClusterPlace = Pick<ClusterStoreOptions, 'database' | 'bytes'>;
 
 const connections = 4;
 
-/** @throws {LocalError} for a folder without contents, which is not that of the database: all would be taken for lost */
+/** @throws {LocalError} for a directory without contents: it is not that of the database, and all contents would be considered lost */
 export function assertContents(bytes: ClusterPlace['bytes']): void {
   if (typeof bytes === 'string' && !existsSync(join(bytes, 'bytes')))
     throw new LocalError(`${bytes} has no contents of gateways`, { hint: 'give --bytes as the gateways have it' });
@@ -21,20 +21,20 @@ export function assertContents(bytes: ClusterPlace['bytes']): void {
 
 async function openContents({ database, bytes }: ClusterPlace): Promise<LocalStore> {
   assertContents(bytes);
-  // Nothing is written that gateways write: no lease is needed.
+  // No lease is needed, because nothing is written that gateways write.
   return openClusterStore({ database, bytes, connections });
 }
 
-/** A content that goes, or would. */
+/** A content that is removed, or would be. */
 export interface Gone {
   readonly content: string;
   readonly why: Reason;
 }
 
 /**
- * Removes what nothing refers to and nobody reads, and what a crash left.
- * @param keep milliseconds for which what was overwritten or deleted is kept
- * @throws {LocalError} while another collector is at work
+ * Removes contents that nothing refers to and that nobody reads, and what a crash left behind.
+ * @param keep milliseconds for which overwritten or deleted contents are kept
+ * @throws {LocalError} if another collector is running
  */
 export async function collectContents(
   place: ClusterPlace,
@@ -52,7 +52,10 @@ export async function collectContents(
   throw new LocalError('another collector is at work', { hint: 'try again in a minute: one that was killed is forgotten by then' });
 }
 
-/** Looks whether every content that an object or image names is there. @returns those whose is not, as they are found, and how many were looked at */
+/**
+ * Checks that every content of an object or image exists. @param onChecked called for each content @returns the damaged ones, as they are
+ * found
+ */
 export async function* findLostContents(place: ClusterPlace, onChecked: () => void): AsyncGenerator<Damage> {
   const store = await openContents(place);
   try {

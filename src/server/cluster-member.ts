@@ -8,20 +8,24 @@ import { openClusterStore, openPostgres, type ClusterStoreOptions } from './stor
 import type { Admission } from './store/postgres/write.ts';
 import { openWorkDir, type WorkDir } from './work-dir.ts';
 
-/** What gateways and workers have in common: database, contents, a lease by which others know that they are alive, and a directory for tasks. */
+/**
+ * Common parts of gateways and workers: database, contents, a lease by which others know that they are alive, and a directory for tasks.
+ */
 
-/** What is opened under a lease. */
+/** Options of what is opened under a lease. */
 export interface LeasedOptions extends Pick<ClusterStoreOptions, 'database' | 'bytes' | 'connections'> {
-  /** Of this process, by which others are told of it. */
+  /** Process id, by which others identify this process. */
   readonly pid: number;
-  /** Tasks that it does at once; 0 when it does none. */
+  /** Number of concurrent tasks; 0 if it runs none. */
   readonly slots?: number | undefined;
   readonly log?: (line: string) => void;
 }
 
-/** Where a member of a cluster keeps what it serves. */
+/** Options of a member of a cluster. */
 export interface MemberOptions extends Omit<LeasedOptions, 'connections'> {
-  /** Directory in which tasks of jobs run: that of the contents when absent, or a temporary one where they are in a bucket. */
+  /**
+   * Directory in which tasks of jobs run; when absent, the directory of the contents, or a temporary one if the contents are in a bucket.
+   */
   readonly workDir?: string | undefined;
 }
 
@@ -30,22 +34,22 @@ interface Leased {
   readonly store: LocalStore;
   readonly lease: Lease;
   readonly keeping: Keeping;
-  /** Closes the store and gives the lease back. */
+  /** Closes the store and releases the lease. */
   close(): Promise<void>;
 }
 
 export interface Member extends Leased {
-  /** Directory of the tasks of this process alone. */
+  /** Directory for the tasks of this process alone. */
   readonly dataDir: string;
 }
 
-/** Connections that renew the lease, so that requests which hold all others never let it end. */
+/** Connections reserved for renewing the lease, so that it never expires while requests hold all other connections. */
 const leaseConnections = 1;
 
 /**
- * Opens a PostgreSQL database that was migrated, and the contents, under a lease that is kept.
- * @param role what others are told that this process is
- * @throws {LocalError} when the database or a directory cannot be used.
+ * Opens a migrated PostgreSQL database and the contents, under a lease that is renewed until `close`.
+ * @param role the role of this process, as others see it
+ * @throws {LocalError} if the database or a directory cannot be used
  */
 export async function openUnderLease(
   role: 'process' | 'worker' | 'apply' | 'import',
@@ -58,7 +62,7 @@ export async function openUnderLease(
   const close = async (): Promise<void> => {
     await store?.close();
     await keeping?.stop();
-    // Where the database is away the lease ends by itself.
+    // If the database is unavailable, the lease expires instead.
     await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
     await own.destroy();
   };
@@ -71,7 +75,7 @@ export async function openUnderLease(
     leaseOf: () => requireLease().leaseOf(),
   };
   try {
-    // First, as it looks whether the tables are those of this release.
+    // Before the lease, because it checks that the tables are those of this release.
     store = await openClusterStore({ database, bytes, connections, log, admission, beginReading: () => requireLease().begin().end });
     lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots });
     keeping = keepLease(lease, log);
@@ -82,12 +86,12 @@ export async function openUnderLease(
   }
 }
 
-/** What ends by itself, in up to `patience` milliseconds. */
+/** Closes after up to `patience` milliseconds in which running work may finish. */
 interface Closable {
   close(patience?: number): Promise<void>;
 }
 
-/** Runs a gateway or worker; what watches it is there until it has given its lease back. */
+/** Runs a gateway or worker. Its `watch` is closed last, after the lease is released. */
 export async function runMember<T extends Closable>(
   watch: Closable,
   open: Promise<Member>,
@@ -114,7 +118,7 @@ export async function runMember<T extends Closable>(
   }
 }
 
-/** Opens what a gateway or worker works with. @throws {LocalError} when the database or a directory cannot be used. */
+/** Opens everything that a gateway or worker needs. @throws {LocalError} if the database or a directory cannot be used */
 export async function openMember(role: 'process' | 'worker', { workDir, ...options }: MemberOptions): Promise<Member> {
   const leased = await openUnderLease(role, options);
   let work: WorkDir | undefined;
@@ -126,7 +130,7 @@ export async function openMember(role: 'process' | 'worker', { workDir, ...optio
   };
   try {
     const { bytes, pid } = options;
-    // Beside contents that are files of this machine, which tasks then share without a copy.
+    // If the contents are files of this machine, tasks run in the same directory and share them without copying.
     work = await openWorkDir(workDir ?? (typeof bytes === 'string' ? bytes : undefined));
     dataDir = await makeJobDirectory(work.dir, pid);
     return { ...leased, dataDir, close };

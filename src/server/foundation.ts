@@ -9,13 +9,13 @@ import { foldDatabase, linkContents, replaceDatabase } from './store/copy-state.
 import { openStore, type FileStore } from './store/open.ts';
 import { copyKeys, copySnapshot, createSnapshot, makeUnfinished } from './store/snapshots.ts';
 
-/** The removal of contents that no row refers to; it ends by itself when none are left. */
+/** The removal of contents that no row refers to; it stops by itself when none are left. */
 export interface Collecting {
   begin(): void;
   end(): Promise<void>;
 }
 
-/** Removes what a crash, or the state before, left behind: contents that are older than the beginning of it. */
+/** Removes unreferenced contents, left behind by a crash or the previous state, that are older than the start of the collection. */
 export function createCollecting(store: FileStore, log: (line: string) => void): Collecting {
   let stop = new AbortController();
   let collecting: Promise<void> | undefined;
@@ -34,7 +34,7 @@ export function createCollecting(store: FileStore, log: (line: string) => void):
   };
 }
 
-/** What the services stand on while they are reached; it can be replaced by another. */
+/** The store and everything built on it; it can be replaced while the services stay reachable. */
 export interface Foundation {
   readonly store: FileStore;
   readonly services: Services;
@@ -42,10 +42,10 @@ export interface Foundation {
   readonly collecting: Collecting;
 }
 
-/** Milliseconds that requests have to finish before what they work on is replaced. */
+/** Milliseconds that requests have to finish before the foundation is replaced. */
 const patience = 5000;
 
-/** Does works one after the other, whether they succeed or not. */
+/** Runs works one after the other, whether they succeed or fail. */
 function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -55,23 +55,23 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** The state of services that run. */
+/** The replaceable state of running services. */
 export interface LiveState {
   current(): Foundation;
-  /** Works on the whole state come one after the other. */
+  /** Serializes work that affects the whole state. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
   snapshot(name: string, now: number): Promise<SnapshotInfo>;
-  /** Replaces everything by what a snapshot holds. @throws {NotFoundError} */
+  /** Replaces the whole state by that of a snapshot. @throws {NotFoundError} */
   restore(name: string): Promise<void>;
   /**
-   * Replaces everything by what `fill` puts into an empty directory: a database, and perhaps contents and keys. Requests wait for it; when it
-   * fails, everything is as before.
+   * Replaces the whole state by what `fill` puts into an empty directory: a database, and optionally contents and keys. Requests wait
+   * meanwhile. If it fails, the previous state is restored.
    */
   replace(fill: (folder: string) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param stand makes services over a store that has been opened, ready to be reached */
+/** @param stand creates services over an open store, ready to get requests */
 export function createLiveState(
   dataDir: string,
   gate: Gate,
@@ -81,7 +81,7 @@ export function createLiveState(
   const inTurn = createTurns();
   let current = first;
 
-  /** Lets the services work on what is in the data directory now. What they cannot be given fails their requests, too. */
+  /** Creates services over what is in the data directory now. If that fails, requests fail with the same error. */
   async function standAgain(): Promise<void> {
     try {
       current = await stand(await openStore(dataDir), current);
@@ -113,7 +113,7 @@ export function createLiveState(
       await fill(folder);
       await foldDatabase(folder);
       await current.collecting.end();
-      // What is to be removed from here on may belong to the new state: after the exchange the collection decides.
+      // Contents that are to be removed from now on may belong to the new state: after the exchange the collection decides about them.
       const release = current.store.holdRemovals();
       try {
         await linkContents(folder, dataDir);

@@ -2,13 +2,13 @@ import type { Headers } from '../api/message.ts';
 import type { Service } from './http/serve.ts';
 import type { Services } from './services.ts';
 
-/** Where requests wait while what the services stand on is replaced. Connections stay open. */
+/** Holds back requests while the foundation of the services is replaced. Connections stay open. */
 export interface Gate {
-  /** A service that is the same for as long as its port is open. */
+  /** A service that stays the same while its port is open. */
   guard(name: keyof Services): Service;
-  /** Lets requests in, to these services. */
+  /** Admits requests, to these services. */
   open(services: Services): void;
-  /** Lets none in, and waits for those inside for up to `patience` milliseconds. Responses that have begun go on. */
+  /** Holds back new requests, and waits for running ones for up to `patience` milliseconds. Responses that have begun continue. */
   shut(patience: number): Promise<void>;
 }
 

@@ -30,51 +30,54 @@ type SharedOptions = Pick<
   'computePort' | 'storPort' | 'host' | 'datacenter' | 'allowJobs' | 'isolation' | 'jobSlots' | 'jobTimeLimit' | 'now' | 'log'
 >;
 
-/** How a gateway is to run; the settings of `cloud server gateway`. */
+/** Options of a gateway; the settings of `cloud server gateway`. */
 export interface GatewayOptions extends SharedOptions, WatchOptions, MemberOptions {
-  /** Plain HTTP, which then counts as secure, without. */
+  /** Undefined for plain HTTP, which then counts as secure. */
   readonly tls: TlsPlace | undefined;
-  /** URLs by which clients reach the services, through a balancer for one; those of the ports here when absent. */
+  /** URLs by which clients reach the services, through a load balancer for example; those of the ports here when absent. */
   readonly publicUrl?: string | undefined;
   readonly storPublicUrl?: string | undefined;
   readonly settings?: ServiceSettings;
-  /** True for addresses of balancers, which begin each connection with a PROXY header. */
+  /** True for addresses of load balancers, which begin each connection with a PROXY header. */
   readonly isBalancer?: ((address: string) => boolean) | undefined;
-  /** Whether tasks of jobs are left to workers. */
+  /** True if tasks of jobs are left to workers. */
   readonly noJobs?: boolean | undefined;
-  /** Milliseconds for which contents are kept that nothing refers to any more; undefined: until nobody reads them. */
+  /** Milliseconds for which unreferenced contents are kept; if undefined, only until nobody reads them. */
   readonly keepGarbage?: number | undefined;
-  /** Whether it takes its turn in removing such contents; true when absent. */
+  /** True if the gateway takes part in removing such contents; true when absent. */
   readonly collects?: boolean | undefined;
 }
 
-/** A gateway that serves. */
+/** A running gateway. */
 export interface Gateway {
   readonly computeUrl: string;
   readonly storUrl: string;
-  /** Where it tells how it does. */
+  /** URL of the admin port. */
   readonly adminUrl: string | undefined;
-  /** Certificate of the authority to trust, where it was made here. */
+  /** Certificate of the authority to trust, if the gateway generated it. */
   readonly caFile: string | undefined;
   /** Id of its lease. */
   readonly id: string;
-  /** Reads its certificate again. */
+  /** Reloads its certificate. */
   reload(): Promise<void>;
-  /** Says that it is not ready, and ends each connection after its next response. It goes on serving until it is closed. */
+  /** Reports that it is not ready, and closes each connection after its next response. It continues to serve until it is closed. */
   drain(): void;
-  /** Lets requests finish for up to `patience` milliseconds, then gives the lease back. */
+  /** Lets requests finish for up to `patience` milliseconds, then releases the lease. */
   close(patience?: number): Promise<void>;
 }
 
 const defaultDatacenter = 'local';
 
-/** Names that a certificate which is made here must be good for. */
+/** Host names that a generated certificate must cover. */
 function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): string[] {
   const reached = [publicUrl, storPublicUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname.replace(/^\[|\]$/gu, '')));
   return [...new Set([...listNames(host), ...reached])];
 }
 
-/** Notes the names of this cloud's own datacenter and services. Each gateway answers its own addresses for them: those of rows serve for other names. */
+/**
+ * Stores the names of this cloud's own datacenter and services. Each gateway reports its own URLs for these names, instead of those in the
+ * rows.
+ */
 async function nameServices(store: LocalStore, { datacenters, services }: OwnAddresses): Promise<void> {
   const rows = (urls: Readonly<Record<string, string>>) => Object.entries(urls).map(([name, url]) => ({ name, url }));
   await store.write(async (transaction) => {
@@ -83,7 +86,7 @@ async function nameServices(store: LocalStore, { datacenters, services }: OwnAdd
   });
 }
 
-/** Both services, each at its port. */
+/** Opens the ports of both services. */
 async function listenBoth(
   store: LocalStore,
   tls: TlsPair | undefined,
@@ -174,8 +177,8 @@ async function serve(
 }
 
 /**
- * Serves both services over a PostgreSQL database that was migrated and a directory of contents, beside any number of others.
- * @throws {LocalError} when the database, the directory or a port cannot be used.
+ * Serves both services over a migrated PostgreSQL database and a store of contents, beside any number of other gateways.
+ * @throws {LocalError} if the database, the directory or a port cannot be used
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const state: GatewayState = { phase: 'starting' };

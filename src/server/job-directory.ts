@@ -6,12 +6,12 @@ import { isRunning } from '../base/private-files.ts';
 import { removeTree } from './jobs/remove-tree.ts';
 
 /**
- * Makes the directory of the tasks of a gateway's jobs in one where those of other gateways may stand too. What processes of this machine
- * left there that are gone is removed.
+ * Creates the directory for the tasks of this process below `workDir`, which other gateways may share. Directories of processes of this
+ * machine that no longer run are removed.
  */
 export async function makeJobDirectory(workDir: string, pid: number): Promise<string> {
   const folder = join(workDir, 'jobs');
-  // Short: sockets stand in it, whose paths may have 107 bytes.
+  // Short names: the directory contains sockets, whose paths may have at most 107 bytes.
   const machine = `${createHash('md5').update(hostname()).digest('hex').slice(0, 8)}-`;
   const own = join(folder, `${machine}${pid}`);
   await mkdir(own, { recursive: true, mode: 0o700 });

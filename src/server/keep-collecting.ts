@@ -6,25 +6,25 @@ import { repeatRegularly } from './repeat-regularly.ts';
 import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
 import type { Keeping } from './store/postgres/lease.ts';
 
-/** Milliseconds from the end of one collection to the next, and for which the database must have answered before one begins. */
+/** Milliseconds from the end of one collection to the next, and for which the database must have been responding before one begins. */
 const usualPause = 60_000;
 const steadyTime = 30_000;
 
-/** Seconds after which all contents are looked through again, by one of the gateways. */
+/** Seconds between two scans of all contents, over all gateways. */
 const sweepSeconds = 6 * 3600;
 
-/** How a gateway collects. */
+/** Options of a gateway's collections. */
 export interface CollectingOptions extends Pick<Call, 'store' | 'settings' | 'now'> {
   readonly keeping: Pick<Keeping, 'isSteady'>;
   readonly log: (line: string) => void;
-  /** Id under which it takes its turn. */
+  /** Id of the gateway, under which it takes its turn. */
   readonly holder: string;
-  /** Milliseconds for which what nothing refers to is kept. */
+  /** Milliseconds for which unreferenced contents are kept. */
   readonly keep?: number | undefined;
   readonly pause?: number | undefined;
 }
 
-/** Seconds for which one of the gateways alone looks for what is too old. */
+/** Seconds for which one gateway alone looks for what is too old. */
 const lifetimeSeconds = 120;
 
 async function removeOnce({ store, settings, now, log, holder }: CollectingOptions, signal: AbortSignal): Promise<void> {
@@ -35,25 +35,25 @@ async function removeOnce({ store, settings, now, log, holder }: CollectingOptio
 }
 
 async function collectOnce({ store, log, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
-  // Another holder each time, so that who looked last is not the one who may look again.
+  // A new holder each time, so that the gateway which scanned last has no precedence for the next scan.
   const turn = randomUUID();
   const sweep = await takeDuty(store.db, 'sweep', turn, sweepSeconds);
   const done = await collect({ store, keep, sweep, signal });
-  // Somebody else collects at the moment.
+  // Another collector is running.
   if (sweep && done === undefined) await leaveDuty(store.db, 'sweep', turn);
   if (done && done.removed + done.orphans > 0)
     log(`collected: ${done.removed} contents that were overwritten or deleted, ${done.orphans} that no object refers to`);
 }
 
 /**
- * Collects again and again, as long as nobody else does, until it is stopped. After the database was away it waits until the other gateways
- * have had time to say that they are alive: what is read there would be removed.
+ * Collects periodically, unless another gateway does, until stopped. After the database was unavailable it waits until the other gateways
+ * had time to renew their leases: otherwise contents that they are reading would be removed.
  */
 export function keepCollecting(options: CollectingOptions): { stop(): Promise<void> } {
   const { keeping, log, pause = usualPause } = options;
   const work = async (signal: AbortSignal): Promise<void> => {
     if (!keeping.isSteady(Math.min(pause, steadyTime))) return;
-    // Before the collection, which then finds the contents that nothing refers to any more.
+    // Before the collection, so that the collection finds the contents that are now unreferenced.
     await removeOnce(options, signal).catch((error: unknown) => log(`what is too old cannot be removed: ${String(error)}`));
     await collectOnce(options, signal).catch((error: unknown) => log(`collecting failed: ${String(error)}`));
   };

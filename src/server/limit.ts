@@ -2,22 +2,22 @@ import { serviceLimits, writeLimitName, type LimitName, type ServiceLimit } from
 import { ApiError } from '../base/errors.ts';
 import type { ServiceSettings } from './settings.ts';
 
-/** The value of a limit: the one that the service was started with, else the default. */
+/** The configured value of a limit, or else its default. */
 export function limitOf({ serviceLimits: values }: ServiceSettings, limit: LimitName): number {
   return values?.[limit] ?? (serviceLimits[limit] as ServiceLimit).default;
 }
 
 const millisecondsOfDay = 86_400_000;
 
-/** The moment before which something has become too old, by a limit in days. @param now milliseconds since the epoch */
+/** The time before which something is too old, by a limit in days. @param now milliseconds since the epoch */
 export function oldestOf(settings: ServiceSettings, limit: 'uploadDays' | 'jobDays', now: number): number {
   return now - limitOf(settings, limit) * millisecondsOfDay;
 }
 
-/** Refusal of a request that reaches a limit of the service. `serve.ts` writes a line about it into the log. */
+/** Error for a request that exceeds a limit of the service. `serve.ts` logs it. */
 export class LimitReached extends ApiError {
   readonly limit: string;
-  /** Seconds after which the client is to try again. */
+  /** Seconds after which the client may retry. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -34,20 +34,20 @@ export class LimitReached extends ApiError {
   }
 }
 
-/** What a limit refuses, for the message and the code of the refusal. */
+/** The object of a limit, for the message and the code of the error. */
 interface Subject {
-  /** What has so many of something: `a policy has at most`. */
+  /** What has a limited number of something: `a policy has`. */
   readonly has: string;
   /** What is counted: `rules`. */
   readonly counted: string;
-  /** Input field that is refused. */
+  /** Input field to blame. */
   readonly field?: string;
   /** 409 `InvalidArgument` when absent. */
   readonly status?: number;
   readonly code?: string;
 }
 
-/** @throws {LimitReached} 409 that names the limit, when there would be more than it allows. @param count with what is to be added */
+/** @param count including what is to be added @throws {LimitReached} 409 that names the limit, if `count` exceeds it */
 export function assertWithinLimit(settings: ServiceSettings, limit: LimitName, count: number, subject: Subject): void {
   const most = limitOf(settings, limit);
   if (count <= most) return;
@@ -61,8 +61,8 @@ interface RowQuery {
 }
 
 /**
- * Refuses `added` more rows where the query finds as many as the limit allows; reads no more rows than that.
- * @throws {LimitReached} 409 that names the limit.
+ * Rejects `added` more rows if the query would then have more rows than the limit allows; the query is not read further than that.
+ * @throws {LimitReached} 409 that names the limit
  */
 export async function assertRoom(settings: ServiceSettings, limit: LimitName, query: RowQuery, subject: Subject, added = 1): Promise<void> {
   const most = limitOf(settings, limit);

@@ -5,32 +5,32 @@ import { rememberIsolation, showIsolation, type ShownIsolation } from './jobs/sh
 import { defaultDatacenter, type LocalOptions } from './local-options.ts';
 import type { LocalStore } from './store/open.ts';
 
-/** Options of the services that matter to jobs; the sandbox may be one that was found before. */
+/** Options of the services that matter to jobs; the isolation may also be one that was detected before. */
 type JobOptions = Omit<LocalOptions, 'isolation'> & { readonly isolation?: LocalOptions['isolation'] | Isolation };
 
-/** Whether only this machine can reach what listens at an address. */
+/** True if only this machine can reach a listener at this address. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
-/** The engine of the jobs, before it is started. */
+/** A job engine that is yet to be started. */
 export interface WaitingEngine extends JobEngine {
   start(): void;
 }
 
-/** Whether tasks run here: only where nobody else can reach the service, unless that is wanted. */
+/** True if tasks may run here: if nobody else can reach the service, or if jobs are explicitly allowed. */
 function mayRunTasks({ host = '127.0.0.1', allowJobs = false }: Pick<LocalOptions, 'host' | 'allowJobs'>): boolean {
   return allowJobs || isLoopback(host);
 }
 
-/** Tasks that a service with these options does at once. */
+/** Number of concurrent tasks of a service with these options. */
 export function countSlots(options: Pick<LocalOptions, 'host' | 'allowJobs' | 'jobSlots'>): number {
   return mayRunTasks(options) ? (options.jobSlots ?? usualSlots()) : 0;
 }
 
 /**
- * The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. It is
- * loaded and started when the service listens: both take time in which nobody could be answered.
+ * Creates the job engine. Commands of jobs run on this machine, so there is no engine if others could send jobs, unless that is explicitly
+ * allowed. The engine is loaded and started after the service listens, because both block the process and would delay responses.
  */
 export function prepareJobs(store: LocalStore, options: JobOptions, url: () => string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, now = Date.now } = options;
@@ -61,7 +61,7 @@ export function prepareJobs(store: LocalStore, options: JobOptions, url: () => s
 
 const jobsNotAllowed = 'jobs are off, because others can reach this service: --allow-jobs switches them on';
 
-/** What the trial of the sandbox finds; the next start shows it before its own trial is over. */
+/** Awaits the isolation that this start detects, and stores it for the next start, which shows it until its own detection is finished. */
 export async function awaitTrial(
   jobs: JobEngine | undefined,
   { dataDir, isolation, replay }: Pick<LocalOptions, 'dataDir' | 'isolation' | 'replay'>,

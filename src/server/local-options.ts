@@ -5,30 +5,30 @@ import type { ShownIsolation } from './jobs/shown-isolation.ts';
 import type { AccountOptions, LocalAccount } from './seed/local-accounts.ts';
 import type { ServiceSettings } from './settings.ts';
 
-/** How the local service is to run; the settings of `cloud local start`. */
+/** Options of the local service; the settings of `cloud local start`. */
 export interface LocalOptions extends Omit<ServiceSettings, 'faults'>, AccountOptions {
-  /** 0: any free port. */
+  /** 0 selects any free port. */
   readonly computePort: number;
   readonly storPort: number;
   /** Plain HTTP, which then counts as secure. */
   readonly http?: boolean;
   readonly host?: string | undefined;
   readonly datacenter?: string | undefined;
-  /** Run jobs although others than this machine can reach the service. */
+  /** Run jobs although other machines can reach the service. */
   readonly allowJobs?: boolean | undefined;
-  /** The only way in which tasks of jobs may be kept from the rest of the machine; the strongest that it allows when absent. */
+  /** The required kind of isolation of tasks; when absent, the strongest kind that the machine supports. */
   readonly isolation?: IsolationKind | undefined;
-  /** Tasks of jobs at once, and milliseconds that one may take. */
+  /** Number of concurrent tasks of jobs, and the time limit of a task in milliseconds. */
   readonly jobSlots?: number | undefined;
   readonly jobTimeLimit?: number | undefined;
-  /** Failures that the services are to have, as `createFaults` reads them. */
+  /** Fault rules, in the format of `createFaults`. */
   readonly faults?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly log?: (line: string) => void;
-  /** Headers added to every reply. */
+  /** Headers added to every response. */
   readonly headers?: Headers;
-  /** What answers in place of the services; closed with them. */
+  /** A recording that is served in place of the services; closed with them. */
   readonly replay?: Replay | undefined;
 }
 
@@ -43,11 +43,11 @@ export interface LocalService extends LocalAccount, ShownIsolation {
   readonly dataDir: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** The isolation that the trial of this start finds; tasks depend on it alone. What is shown before may be that of an earlier start. */
+  /** The isolation that this start detects, which alone applies to tasks. The one shown until then may be that of an earlier start. */
   readonly tried: Promise<ShownIsolation>;
   /** Lets requests finish for up to `patience` milliseconds, then closes the store. */
   close(patience?: number): Promise<void>;
 }
 
-/** Of a service that is given none. */
+/** Default name of the datacenter. */
 export const defaultDatacenter = 'local';

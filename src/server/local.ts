@@ -27,7 +27,7 @@ import { openStore, type FileStore, type LocalStore } from './store/open.ts';
 
 export type { LocalOptions, LocalService } from './local-options.ts';
 
-/** The lists that the compute service shows of the cloud; the ports may be others than last time. */
+/** Stores the datacenters and services that the compute service lists; their ports may differ from those of the last start. */
 async function writeAddresses(store: LocalStore, options: LocalOptions, listeners: Listeners): Promise<void> {
   const { datacenter = defaultDatacenter, peers = new Map<string, string>() } = options;
   const [computeUrl, storUrl] = [listeners.compute.url, listeners.storage.url];
@@ -35,7 +35,7 @@ async function writeAddresses(store: LocalStore, options: LocalOptions, listener
     [datacenter, computeUrl],
     [nameSecond(datacenter), listeners.second.url],
   ]);
-  // One that has never run has no address yet.
+  // A peer that has never run has no URL yet.
   for (const [name, dir] of peers) urls.set(name, (await readPeerUrl(dir)) ?? computeUrl);
   const datacenters = [...urls].map(([name, url]) => ({ name, url }));
   const services = [
@@ -55,10 +55,10 @@ async function prepareLocalTls({ http = false, dataDir, host }: LocalOptions, no
   return prepareTls(join(dataDir, 'tls'), listNames(host), now);
 }
 
-/** Options with the clock of the services, which may be set, as theirs. */
+/** Options with the settable clock of the services. */
 type ClockedOptions = LocalOptions & { readonly now: () => number; readonly clock: ServiceClock; readonly memory: RequestMemory };
 
-/** Both services, and the compute service of the second datacenter. */
+/** The listeners of both services, and of the compute service of the second datacenter. */
 interface Listeners {
   readonly compute: Listener;
   readonly storage: Listener;
@@ -85,7 +85,7 @@ async function listenAll(gate: Gate, tls: LocalTls | undefined, settings: Servic
     return {
       compute: await open('compute', options.computePort),
       storage: await open('storage', options.storPort),
-      // Any free port: who needs it asks for the datacenters.
+      // Any free port: clients find it in the list of datacenters.
       second: await open('second', 0),
     };
   } catch (error) {
@@ -94,16 +94,15 @@ async function listenAll(gate: Gate, tls: LocalTls | undefined, settings: Servic
   }
 }
 
-/** Settings of services whose faults may be changed while they run. */
+/** Settings of services whose faults can be changed while they run. */
 type LocalSettings = ServiceSettings & { readonly faults: Faults };
 
-/** The settings among the options. */
 function readSettings({ faults, ...options }: LocalOptions): LocalSettings {
   const { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits } = options;
   return { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits, faults: createFaults(faults) };
 }
 
-/** The control interface of services that run. */
+/** Opens the control interface of running services. */
 function controlServices(
   { faults }: LocalSettings,
   { dataDir, clock, memory, log = () => undefined }: ClockedOptions,
@@ -154,12 +153,12 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
   const { jobs } = first;
   const tried = awaitTrial(jobs, options);
   const known = jobs && recallIsolation(dataDir, options.isolation);
-  // Who waits for the services does not wait for the trial as well.
+  // With a known isolation, the start of the services does not wait for the detection.
   if (known) setImmediate(jobs.start);
   else jobs?.start();
   await writeAddresses(store, options, listeners);
   const live = createLiveState(dataDir, gate, first, async (over) => {
-    // The trial of the sandbox is that of this start.
+    // The detection of this start is still valid.
     const trial = await jobs?.detected;
     const isolation = trial !== undefined && 'isolation' in trial ? trial.isolation : options.isolation;
     const next = found(
@@ -190,7 +189,7 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
     tried,
     close: async (patience) => {
       await control?.close();
-      // Requests that faults hold are among those that may finish.
+      // Clearing the faults releases the requests that they delay, so that these can finish.
       settings.faults.clear();
       given.replay?.close();
       const closing = Object.values<Listener>({ ...listeners }).map((listener) => listener.close(patience));
@@ -200,9 +199,9 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
 }
 
 /**
- * Starts both services on this machine, with TLS under an authority of their own, over the data in `dataDir`; the first
- * start makes an account with a key and samples.
- * @throws {LocalError} when the directory or a port is in use; {UsageError} when login, key or faults cannot be used.
+ * Starts both services on this machine over the data in `dataDir`, with TLS under their own authority. The first start creates an account
+ * with a key and sample data.
+ * @throws {LocalError} if the directory or a port is in use; {UsageError} if login, key or faults are invalid
  */
 export async function startLocal(options: LocalOptions): Promise<LocalService> {
   const settings = readSettings(options);

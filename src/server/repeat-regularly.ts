@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Does work again and again.
- * @param work never fails; its signal says that nobody needs it any more
- * @param pause milliseconds from the end of one time to the next
- * @param first milliseconds before the first time
- * @returns what ends it, and resolves when no work is under way
+ * Repeats work until it is stopped.
+ * @param work never rejects; its signal aborts when the work is no longer needed
+ * @param pause milliseconds from the end of one run to the next
+ * @param first milliseconds before the first run
+ * @returns a function that stops, and resolves when no work is running
  */
 export function repeatRegularly(
   work: (signal: AbortSignal) => Promise<unknown>,

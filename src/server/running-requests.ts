@@ -5,12 +5,15 @@ import type { LoadGuard } from './shed-load.ts';
 import type { Running } from './store/postgres/epochs.ts';
 import type { Lease } from './store/postgres/lease.ts';
 
-/** The same bytes until they are over, left, or cut off: when the lease is lost, what is still to be read may be removed by others. */
+/**
+ * Passes on a body, and calls `end` when it is read, abandoned or fails. If the lease is lost, the body fails: other gateways may remove
+ * the rest of it.
+ */
 function follow(body: ByteStream, { term, end }: Running): ByteStream {
   const source = body[Symbol.asyncIterator]();
   const leave = async (): Promise<IteratorResult<Uint8Array>> => {
     end();
-    // Its iterator leaves a stream that was not begun open.
+    // `return` of its iterator does not close a stream that was never read.
     if (body instanceof Readable) body.destroy();
     return (await source.return?.()) ?? { done: true, value: undefined };
   };
@@ -18,7 +21,8 @@ function follow(body: ByteStream, { term, end }: Running): ByteStream {
     async next() {
       try {
         if (term.isLost) {
-          // Whoever reads leaves nothing that has failed: what is open below, and holds contents under the new lease, would stay for ever.
+          // A reader does not close an iterator that has failed. Without this call, what is open below would stay open, and hold contents
+          // under the new lease, for ever.
           await leave();
           throw new Error('the lease was lost while the response was sent');
         }
@@ -36,7 +40,9 @@ function follow(body: ByteStream, { term, end }: Running): ByteStream {
   return iterator;
 }
 
-/** The same service, whose requests are known to run until their responses are sent, and write only under the lease under which they came. */
+/**
+ * Wraps a service: its requests count as running until their responses are sent, and write only under the lease under which they arrived.
+ */
 export function countRequests(service: Service, lease: Pick<Lease, 'begin' | 'within'>, load: Pick<LoadGuard, 'begin'>): Service {
   return async (request, connection) => {
     const begun = lease.begin();

@@ -12,15 +12,15 @@ import type { LocalStore } from './store/open.ts';
 /** Both services, and the compute service of the second datacenter. */
 export type Services = Readonly<Record<'compute' | 'storage' | 'second', Service>>;
 
-/** What the services need beside their data. */
+/** What the services need apart from the store. */
 export interface ServicesOptions extends Required<
   Pick<ServiceOptions<Operations>, 'datacenter' | 'now' | 'requestTime' | 'log' | 'settings' | 'memory'>
 > {
-  /** What other local services of the same owner show. */
+  /** Secret that other local services of the same owner present. */
   readonly secret: string;
 }
 
-/** The services over a store. */
+/** Creates the services over a store. */
 export function createServices(store: LocalStore, jobs: JobEngine | undefined, options: ServicesOptions): Services {
   const { memory, secret, now, requestTime, log, settings, datacenter } = options;
   const shared = { store, datacenter, now, requestTime, log, settings };

@@ -4,40 +4,43 @@ import { LimitReached, limitOf } from './limit.ts';
 import type { ServiceSettings } from './settings.ts';
 
 /**
- * Load shedding: a gateway that has too much to do refuses further requests before anything is done for them, so that those under way are
- * finished. A slow event loop is no reason: on a busy machine it is late although nothing is wrong, and refusing makes nothing faster.
+ * Load shedding: an overloaded gateway rejects further requests before any work is done for them, so that the running ones finish. A slow
+ * event loop does not count as overload: on a busy machine it lags although nothing is wrong, and rejecting requests makes nothing faster.
  */
 
-/** What a process refuses before it does anything for it. */
+/** Counts running requests, and rejects those that are too many. */
 export interface LoadGuard {
-  /** Says that a request begins; the function that is returned says that its response is sent. */
+  /** Call when a request begins; call the returned function when its response is sent. */
   begin(): () => void;
-  /** Why the request that began last cannot be served; undefined when it can. */
+  /** Why the request that began last is rejected; undefined if it can be served. */
   refusal(): LimitReached | undefined;
 }
 
-/** Seconds after which a client is to try again. */
+/** Seconds after which a client may retry. */
 const retryAfter = 1;
 
-/** Requests under way up to which memory refuses none: what few of them need is little, and memory that is free again is not always given back. */
+/**
+ * Up to this many running requests, memory is no reason to reject one: few requests need little, and freed memory is not always returned to
+ * the system.
+ */
 const alwaysServed = 16;
 
-/** Milliseconds for which a measurement of memory holds. */
+/** Milliseconds for which a measurement of memory is valid. */
 const measureEvery = 100;
 
-/** Memory that the process may have: that of its container, or of the machine. */
+/** Memory available to the process, bytes: that of its container, or of the machine. */
 function findMemory(): number {
   const constrained = process.constrainedMemory() ?? 0;
   return constrained > 0 && constrained < totalmem() ? constrained : totalmem();
 }
 
-/** The larger one of the shares that are in use of the memory there is, and of what JavaScript may have. Per cent. */
+/** Memory usage in per cent: of the available memory or of the JavaScript heap limit, whichever is larger. */
 function measureMemory(): number {
   const { used_heap_size: used, heap_size_limit: most } = getHeapStatistics();
   return 100 * Math.max(process.memoryUsage.rss() / findMemory(), used / most);
 }
 
-/** @param measure share of memory in use, per cent @param now milliseconds */
+/** @param measure memory usage in per cent @param now milliseconds */
 export function createLoadGuard(settings: ServiceSettings, measure = measureMemory, now = (): number => performance.now()): LoadGuard {
   const most = limitOf(settings, 'runningRequests');
   const mostMemory = limitOf(settings, 'memoryPercent');

@@ -4,29 +4,29 @@ import { runPool } from '../base/parallel.ts';
 import type { Store } from './store/store.ts';
 import { StoreUnavailable } from './store/unavailable.ts';
 
-/** Rows looked at in one query, and contents at once. */
+/** Rows per query, and contents checked concurrently. */
 const pageSize = 1000;
 const checkedAtOnce = 8;
 
-/** An object, or an image, whose bytes are not what its row says. */
+/** An object or image whose bytes do not match its row. */
 export interface Damage {
   readonly path: string;
   readonly content: string;
   readonly problem: string;
 }
 
-/** Bytes that a row says there are. */
+/** Bytes that a row refers to. */
 interface Named {
   readonly path: string;
   readonly content: string;
   readonly size: number;
-  /** Pieces, or the row, that the content consists of: bytes that they have in all. */
+  /** Total size of the pieces, or of the row, that the content consists of; null for other contents. */
   readonly known: number | null;
 }
 
 type Place = Pick<Store, 'db' | 'bytes'>;
 
-/** What is wrong with some bytes; their last byte tells of the others, because contents are whole under their names. */
+/** Checks the bytes of a content by reading the last one only: contents get their names when they are complete. */
 async function findProblem({ bytes }: Place, id: string, size: number): Promise<string | undefined> {
   if (size === 0) return undefined;
   try {
@@ -43,7 +43,7 @@ async function findProblem({ bytes }: Place, id: string, size: number): Promise<
 async function findDamage(place: Place, named: Named): Promise<Damage | undefined> {
   const { path, content, size, known } = named;
   const tell = async (problem: string): Promise<Damage | undefined> => {
-    // It may have been replaced or deleted since its row was read.
+    // The content may have been replaced or deleted since its row was read.
     const { rows } = await sql`
       select 1 from entries where content = ${content} union all select 1 from images where content = ${content} limit 1`.execute(place.db);
     return rows.length === 0 ? undefined : { path, content, problem };
@@ -62,7 +62,7 @@ async function findDamage(place: Place, named: Named): Promise<Damage | undefine
   return undefined;
 }
 
-/** All that rows name, of objects by their paths, then of images. */
+/** All contents that rows refer to: those of objects by path, then those of images. */
 async function* listNamed({ db }: Place): AsyncGenerator<Named> {
   for (let [parent, name] = ['', '']; ;) {
     const { rows } = await sql<{ parent: string; name: string } & Omit<Named, 'path'>>`
@@ -84,7 +84,7 @@ async function* listNamed({ db }: Place): AsyncGenerator<Named> {
   }
 }
 
-/** Looks whether every content that an object or image names is there with its size. @param onChecked called for each, for a count */
+/** Checks that every content of an object or image exists with its size. @param onChecked called for each content */
 export async function* verifyContents(place: Place, onChecked: () => void = () => undefined): AsyncGenerator<Damage> {
   for await (const damage of runPool(listNamed(place), (named) => findDamage(place, named), { limit: checkedAtOnce })) {
     onChecked();

@@ -8,7 +8,7 @@ export interface WorkDir {
   remove(): Promise<void>;
 }
 
-/** The directory that is named, or a temporary one. */
+/** The given directory, or a temporary one. */
 export async function openWorkDir(named: string | undefined): Promise<WorkDir> {
   if (named !== undefined) return { dir: named, remove: async () => undefined };
   const dir = await mkdtemp(join(tmpdir(), 'cloud-gateway-'));

@@ -11,43 +11,43 @@ import { openWorkerWatch, type AdminPlace, type Watch } from './operator/watch.t
 import { usualSlots, type EngineOptions, type TaskObserver } from './jobs/engine-options.ts';
 import type { LocalStore } from './store/open.ts';
 
-/** A process that does tasks of jobs, and serves nobody. */
+/** A worker: a process that runs tasks of jobs and serves no requests. */
 
-/** How a worker is to run; the settings of `cloud server worker`. */
+/** Options of a worker; the settings of `cloud server worker`. */
 export interface WorkerOptions
   extends Omit<MemberOptions, 'log'>, Pick<EngineOptions, 'slots' | 'accountTasks' | 'timeLimit' | 'now' | 'log'> {
-  /** Most bytes and objects of accounts that have no limit of their own, as gateways have them. */
+  /** Maximum bytes and objects of accounts without limits of their own, as for gateways. */
   readonly serviceLimits?: Pick<LimitValues, 'accountBytes' | 'accountObjects'> | undefined;
-  /** The only way in which tasks may be kept from the rest of the machine; the strongest that it allows when absent. */
+  /** The required kind of isolation of tasks; when absent, the strongest kind that the machine supports. */
   readonly isolation?: IsolationKind | undefined;
-  /** Whether a worker without a sandbox is no worker. */
+  /** True if the worker must not start without a sandbox. */
   readonly requireIsolation?: boolean | undefined;
-  /** Where it tells how it does; nowhere when absent. */
+  /** Address of the admin port; none when absent. */
   readonly admin?: AdminPlace;
-  /** Address of the object storage that tasks find in their environment; the one that gateways tell when absent. */
+  /** URL of the object storage for the environment of tasks; when absent, the URL that gateways have stored in the database. */
   readonly storUrl?: string | undefined;
 }
 
-/** A worker that takes tasks. */
+/** A running worker. */
 export interface Worker {
   /** Id of its lease. */
   readonly id: string;
   readonly adminUrl: string | undefined;
   readonly isolation: IsolationKind;
-  /** Takes no further task, lets those under way finish for up to `patience` milliseconds, and gives back what is left. */
+  /** Claims no further tasks, lets running ones finish for up to `patience` milliseconds, and gives back the rest. */
   close(patience?: number): Promise<void>;
 }
 
-/** Milliseconds between two looks for the address of the object storage, while no gateway has told it. */
+/** Milliseconds between two polls for the URL of the object storage while no gateway has stored it. */
 const pause = 2000;
 
-/** The address of the object storage as gateways tell it. */
+/** The URL of the object storage that gateways have stored in the database. */
 async function readUrl({ db }: LocalStore): Promise<string | undefined> {
   const row = await db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
   return row?.url;
 }
 
-/** Keeps the address of the object storage until the signal; empty while it is not known. */
+/** Polls for the URL of the object storage until it is known or the signal aborts; until then it is empty. */
 function followUrl(store: LocalStore, given: string | undefined, signal: AbortSignal): { url: () => string; followed: Promise<void> } {
   let url = given ?? '';
   const follow = async (): Promise<void> => {
@@ -59,7 +59,7 @@ function followUrl(store: LocalStore, given: string | undefined, signal: AbortSi
   return { url: () => url, followed: follow() };
 }
 
-/** Starts the engine. @throws {LocalError} where tasks cannot be kept from this machine as they are to be */
+/** Starts the engine. @throws {LocalError} if tasks cannot be isolated as required */
 async function startEngine(
   store: LocalStore,
   given: { dataDir: string; owner: string; url: () => string; observer: TaskObserver | undefined },
@@ -74,7 +74,7 @@ async function startEngine(
   throw new LocalError('refusal' in found ? found.refusal : 'tasks would run without a sandbox, and --require-isolation is given');
 }
 
-/** Takes tasks as a member of a cluster that is open. */
+/** Runs tasks as an open member of a cluster. */
 async function work(
   { store, lease, dataDir }: Member,
   { watch, state }: { watch: Watch<TaskObserver>; state: MemberState },
@@ -110,8 +110,8 @@ async function work(
 }
 
 /**
- * Does tasks of the jobs of a PostgreSQL database, together with any number of other workers and gateways.
- * @throws {LocalError} when the database, a directory or the admin port cannot be used, or tasks cannot be kept from this machine.
+ * Runs tasks of the jobs of a PostgreSQL database, together with any number of other workers and gateways.
+ * @throws {LocalError} if the database, a directory or the admin port cannot be used, or tasks cannot be isolated as required
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const state: MemberState = { phase: 'starting' };

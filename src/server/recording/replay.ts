@@ -24,7 +24,7 @@ interface Indexed {
 /** A recording that serves requests. */
 export interface Replay {
   readonly header: RecordingHeader;
-  /** What answers in place of the services. */
+  /** The services of the recording, in place of the real ones. */
   services(log: (line: string) => void): Services;
   /** Descriptions of requests that are not in the recording, in order of arrival. */
   readonly unmatched: readonly string[];
