@@ -41,7 +41,7 @@ export async function withDatabase<T>(database: string, work: (store: Pick<Local
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
-    // No lease is needed, because nothing is written that gateways hold in memory.
+    // No lease is needed: gateways know nothing of the row that is written.
     return await work({ db, write: createWrites(db, undefined).write });
   } finally {
     await db.destroy();

@@ -35,7 +35,7 @@ async function removeOnce({ store, settings, now, log, holder }: CollectingOptio
 }
 
 async function collectOnce({ store, log, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
-  // A new holder each time, so that the gateway which scanned last has no precedence for the next scan.
+  // A new holder each time: the holder of a duty may take it again before it ends, and would scan too early.
   const turn = randomUUID();
   const sweep = await takeDuty(store.db, 'sweep', turn, sweepSeconds);
   const done = await collect({ store, keep, sweep, signal });

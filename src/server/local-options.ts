@@ -36,7 +36,7 @@ export interface LocalOptions extends Omit<ServiceSettings, 'faults'>, AccountOp
 export interface LocalService extends LocalAccount, ShownIsolation {
   readonly computeUrl: string;
   readonly storUrl: string;
-  /** The accounts that were asked for beside the first one. */
+  /** Additional accounts that the options request. */
   readonly accounts: readonly LocalAccount[];
   /** Certificate of the authority to trust; undefined for plain HTTP. */
   readonly caFile: string | undefined;
