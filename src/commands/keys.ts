@@ -60,7 +60,7 @@ function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
 /** The beginning of a public key: type and base64. The service decides whether the key is valid. */
 const looksLikeKey = /^[a-z][\w@.-]*[ \t]+[A-Za-z0-9+/]{16,}=*(?:\s|$)/;
 
-/** Reads a key and its source for messages: a file or stdin; without a file, stdin if it has content, else the user's own key. */
+/** Reads a public key, and its source as `label`: a file or stdin; without a file, stdin if it has content, else ~/.ssh/id_rsa.pub. */
 async function readKeyFile({ world, paths }: Context, file: string | undefined): Promise<{ label: string; content: string }> {
   const read = async (path: string): Promise<string> => (await readInput(world, path)).toString().trim();
   if (file !== undefined) return { label: file === '-' ? 'stdin' : file, content: await read(file) };
@@ -77,7 +77,7 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
 
 type LocalKey = Awaited<ReturnType<Context['localKeys']>>[number];
 
-/** The keys of the account; undefined without an address, or when the account does not have the key that signs the request. */
+/** The keys of the account; undefined without an address, or without a registered key to sign the request. */
 async function listRegistered({ settings, compute, account, warn }: Context): Promise<Key[] | undefined> {
   if (settings().url === undefined) return undefined;
   try {

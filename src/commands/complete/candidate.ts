@@ -7,7 +7,7 @@ export interface Candidate {
   readonly help?: string;
 }
 
-/** The word that is being typed, and how to look up candidates for it. */
+/** The word that is being typed, and access to the candidates for it. */
 export interface Question {
   /** The word up to the cursor, without the shell's quotes. */
   readonly typed: string;

@@ -11,7 +11,7 @@ import { readGivenSettings } from './line.ts';
 
 /** Timeout of a completion, for which the shell's prompt waits, milliseconds. */
 const patience = 2000;
-/** How long a cached response is used, milliseconds: as long as somebody presses Tab repeatedly. */
+/** How long a cached response is used, milliseconds: about as long as somebody keeps pressing Tab. */
 const freshness = 10_000;
 
 type Settings = Partial<Record<SettingName, string>>;
@@ -29,7 +29,7 @@ interface Opened {
   readonly close: () => void;
 }
 
-/** The process without terminals to prompt on, and interrupted when the timeout ends. */
+/** Returns a world without terminals, so that nothing prompts; it is interrupted when the timeout ends. */
 function hurry(world: World, ended: AbortSignal): World {
   const { stdin, stderr } = world;
   return {

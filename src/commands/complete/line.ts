@@ -3,7 +3,7 @@ import { globalOptions } from '../../cli/globals.ts';
 import { findCommand, takesValue } from '../../cli/tree.ts';
 import { kebab, settingNames, settings, type SettingName } from '../../config/settings.ts';
 
-/** The settings that a command line contains, wherever its command is. */
+/** The settings on a command line, before or after its command. */
 export function readGivenSettings(words: readonly string[]): Partial<Record<SettingName, string>> {
   const given: Partial<Record<SettingName, string>> = {};
   const end = words.indexOf('--');

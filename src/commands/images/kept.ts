@@ -16,7 +16,7 @@ function addHint(error: CloudError, id: string): CloudError {
   return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
 }
 
-/** Runs work and yields its results; if it does not finish, `cloud resume` can resume it. */
+/** Runs work and yields its results; after an interrupt or a temporary failure, `cloud resume` can resume it. */
 export async function* keepInJournal<T>(
   { journal }: Pick<Context, 'journal'>,
   work: Work,

@@ -65,7 +65,7 @@ export interface Promotion {
   readonly waitTimeout?: number | undefined;
 }
 
-/** Looks up what a promotion needs in the datacenter of origin. */
+/** Looks up the name of the datacenter of origin, and the origins of the image. */
 export async function preparePromotion(context: Context, image: Image, from: string | undefined): Promise<Promotion> {
   return { from: await nameOwn(context, from), chain: await collectChain(context, image) };
 }

@@ -121,7 +121,7 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
 const fullId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Returns the id of a job that is given by its id, by eight or more characters that its id begins with, or by its name.
+ * Returns the id of a job by its id, by the first eight or more characters of its id, or by its name.
  * @throws {UsageError} with the candidates when several jobs match
  */
 export async function findJob(context: JobContext, word: string): Promise<string> {

@@ -14,7 +14,7 @@ function isOpen(error: unknown): boolean {
   return isTransient(error) || (error instanceof ApiError && error.status >= 500);
 }
 
-/** Number of inputs of a job; undefined if the service does not report it, or this caller may not ask. */
+/** Number of inputs of a job; undefined if the service does not report it, or if the caller is not allowed to read it. */
 export async function countInputs({ storage, account }: JobContext, id: string): Promise<number | undefined> {
   try {
     const { headers } = await storage.answer(operations.getJobInput, { account, id }, { head: true });

@@ -4,7 +4,7 @@ import { NetworkError, WaitError } from '../../base/errors.ts';
 import { isAlive, type World } from '../../base/world.ts';
 import { findHolder } from './holder.ts';
 
-/** File in the data directory that says how to reach its service. */
+/** File in the data directory with the addresses and keys of its service, as {@link Running}. */
 export const runFile = 'run.json';
 
 /** An account of a local service. */

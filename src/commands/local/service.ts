@@ -16,7 +16,7 @@ import { watchLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
-/** Names the data directory, for every command of `local`. */
+/** Option for the data directory, for every command of `local`. */
 export const dataOption = { data: folderPath('Folder of its data') };
 
 const isolations = ['bubblewrap', 'namespaces', 'none'] as const;

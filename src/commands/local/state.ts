@@ -39,7 +39,7 @@ export async function changeState<N extends ControlName>(
   }
 }
 
-/** Folders that make a copy equal to its origin for clients: the certificate authority that they trust, and the keys that they sign with. */
+/** Folders that make a copy equal to the original for clients: the authority that they trust, and the keys that they sign with. */
 const identityFolders = ['tls', 'keys'] as const;
 
 /**

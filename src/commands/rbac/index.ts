@@ -81,7 +81,7 @@ const applyOptions = {
   waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
 };
 
-/** The changes to apply, and what is needed to check that reads show them. */
+/** The changes to apply, and the document to check afterwards that reads show them. */
 interface Work {
   document: RbacDocument;
   changes: readonly Change[];
