@@ -21,7 +21,7 @@ export function assertContents(bytes: ClusterPlace['bytes']): void {
 
 async function openContents({ database, bytes }: ClusterPlace): Promise<LocalStore> {
   assertContents(bytes);
-  // No lease is needed, because nothing is written that gateways write.
+  // No lease is needed, because nothing is written that gateways also write.
   return openClusterStore({ database, bytes, connections });
 }
 

@@ -45,7 +45,7 @@ export interface Foundation {
 /** Milliseconds that requests have to finish before the foundation is replaced. */
 const patience = 5000;
 
-/** Runs works one after the other, whether they succeed or fail. */
+/** Serializes work: each call starts when the previous one has ended, whether it succeeded or failed. */
 function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

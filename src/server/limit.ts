@@ -34,13 +34,13 @@ export class LimitReached extends ApiError {
   }
 }
 
-/** The object of a limit, for the message and the code of the error. */
+/** What a limit applies to, for the message and the code of the error. */
 interface Subject {
   /** What has a limited number of something: `a policy has`. */
   readonly has: string;
   /** What is counted: `rules`. */
   readonly counted: string;
-  /** Input field to blame. */
+  /** Input field that the error names. */
   readonly field?: string;
   /** 409 `InvalidArgument` when absent. */
   readonly status?: number;

@@ -158,7 +158,7 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
   else jobs?.start();
   await writeAddresses(store, options, listeners);
   const live = createLiveState(dataDir, gate, first, async (over) => {
-    // The detection of this start is still valid.
+    // The result of this start's detection is reused.
     const trial = await jobs?.detected;
     const isolation = trial !== undefined && 'isolation' in trial ? trial.isolation : options.isolation;
     const next = found(

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @param work never rejects; its signal aborts when the work is no longer needed
  * @param pause milliseconds from the end of one run to the next
  * @param first milliseconds before the first run
- * @returns a function that stops, and resolves when no work is running
+ * @returns a function that stops the repetition, and resolves when no work is running
  */
 export function repeatRegularly(
   work: (signal: AbortSignal) => Promise<unknown>,

@@ -8,7 +8,7 @@ export interface CertificateExtensions {
   readonly constraints: { readonly isAuthority: boolean; readonly pathLength: number | undefined } | undefined;
   /** True if the key usage (4.2.1.3) allows signing certificates; undefined if there is no key usage. */
   readonly signsCertificates: boolean | undefined;
-  /** DER content of each extension, by its object identifier: in hexadecimal DER without tag and length. */
+  /** Content of each extension, by its object identifier (DER without tag and length, hexadecimal). */
   readonly contents: ReadonlyMap<string, Buffer>;
   /** Object identifiers of the critical extensions. */
   readonly critical: readonly string[];

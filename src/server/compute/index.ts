@@ -15,7 +15,7 @@ import * as roles from './roles.ts';
 import { setRoleTags } from './tags.ts';
 import * as users from './users.ts';
 
-/** A handler for every operation of the compute service. Modules that export handlers only name them after their operations. */
+/** A handler for every operation of the compute service. Modules that export nothing but handlers name them after their operations. */
 export function createComputeHandlers(): Handlers<typeof compute> {
   return {
     // With spread alone, the exports of these modules would be reported as unused.

@@ -113,7 +113,7 @@ export async function withRoleTags(
   const resource = await findResource(store.db, account, parts);
   // A missing resource is reported before its tags are validated.
   if (!operation.creates && resource?.key === undefined) return { result: await work(), headers: {} };
-  // To tag an existing resource is SetRoleTags, and requires its permission.
+  // Tagging an existing resource requires the permission for SetRoleTags.
   if (!operation.creates) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
   const ids = await requireRoleIds(store.db, account, splitList(headers['role-tag']));
   const result = await work();

@@ -12,7 +12,7 @@ export interface BubblewrapOptions {
   readonly disableUserNamespaces: boolean;
 }
 
-/** The command that starts the command after it in a sandbox (bwrap(1)). */
+/** Command prefix that runs the rest of the command line in a sandbox (bwrap(1)). */
 export function writeBubblewrap(system: VisibleSystem, place: ZonePlace, { disableUserNamespaces }: BubblewrapOptions): string[] {
   const { seen, zone } = place;
   const binds = system.binds.map(({ source, target }) => ['--ro-bind', seen(source), target]);

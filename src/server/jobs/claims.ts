@@ -44,7 +44,7 @@ export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJo
     }
     return { tasks, failures, isFull: rows.length >= limit };
   } catch (error) {
-    // Other engines need not wait for these leases to expire. Without a database the leases do expire.
+    // Spares other engines the wait for these leases to expire. If the database is unavailable, the leases do expire.
     await leases.giveBack(claimed).catch(() => undefined);
     throw error;
   }

@@ -46,7 +46,7 @@ async function makeParents({ store, judge, account, now }: Collection, place: Pl
   }
 }
 
-/** What collecting the outputs of a task works with. */
+/** The context in which the outputs of a task are collected. */
 interface Collection {
   readonly store: Store;
   readonly judge: Judge;

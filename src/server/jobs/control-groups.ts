@@ -31,7 +31,7 @@ function readText(file: string): string {
   return quietly(() => readFileSync(file, 'utf8'), '');
 }
 
-/** Directories where groups may be creatable: below the group of this process, beside it, and at the top. */
+/** Directories in which to try to create a group: below the group of this process, beside it, and at the top. */
 function listParents(): ControlGroups[] {
   const own = readText('/proc/self/cgroup').split('\n');
   const pathOf = (pattern: RegExp): string => own.map((line) => pattern.exec(line)?.[1]).find((path) => path !== undefined) ?? '/';

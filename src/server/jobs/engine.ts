@@ -35,7 +35,7 @@ export interface JobService {
 export interface JobEngine extends JobService {
   readonly detected: Promise<Detected>;
   /**
-   * Kills running tasks; they are continued at the next start, or by another engine.
+   * Kills running tasks. Their jobs continue at the next start, or on another engine.
    * @param patience milliseconds for which running tasks may finish first
    */
   close(patience?: number): Promise<void>;

@@ -13,7 +13,7 @@ export type IsolationKind = (typeof isolationKinds)[number];
 
 /** How the runner of a zone is started. */
 export interface Launch {
-  /** The command that creates the sandbox and runs the command after it inside; empty without a sandbox. */
+  /** Command prefix that creates the sandbox and runs the rest of the command line inside; empty without a sandbox. */
   readonly words: readonly string[];
   /** File with the system call filter, which the command reads on descriptor 4. */
   readonly filter?: string | undefined;

@@ -17,14 +17,14 @@ export const leaseTime = 10_000;
 export const renewalTime = leaseTime / 3;
 
 /**
- * Milliseconds after the expiry of a lease during which it can still be renewed, and outcomes recorded, unless the task was collected.
- * Contents that nothing refers to are kept for longer than that.
+ * Milliseconds after the expiry of a lease during which it can still be renewed, and outcomes recorded, unless `collectLost` has made the
+ * task claimable again. Contents that nothing refers to are kept for longer than that.
  */
 const graceTime = 600_000;
 
 /**
  * Number of lost workers after which a task fails. Workers killed for other reasons take healthy tasks with them: with a limit of 4, two of
- * 12,000 tasks failed while 30 workers were killed in twenty minutes on a machine with ten times too much to do.
+ * 12,000 tasks failed while 30 workers were killed in twenty minutes on a machine with a tenfold overload.
  */
 export const mostLosses = 6;
 

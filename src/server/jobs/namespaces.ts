@@ -100,7 +100,7 @@ echo 1 >/proc/sys/user/max_user_namespaces`,
 
 const unshareWords = ['--user', '--map-root-user', '--mount', '--net', '--pid', '--ipc', '--uts', '--cgroup', '--fork', '--kill-child'];
 
-/** The command that starts the command after it in a sandbox. */
+/** Command prefix that runs the rest of the command line in a sandbox. */
 export function writeNamespaces(system: VisibleSystem, place: ZonePlace, options: NamespaceOptions): string[] {
   return ['unshare', ...unshareWords, '--', options.bash, '-c', writeScript(system, place, options), 'cloud-sandbox'];
 }

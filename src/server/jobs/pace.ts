@@ -11,7 +11,7 @@ export function isQuick({ pace }: ActivePhase): boolean {
   return pace < aheadTime;
 }
 
-/** Number of tasks that a zone of a phase holds at a time: at most its share of the tasks that there are. */
+/** Number of tasks that a zone of a phase holds at a time: at most its share of all tasks. */
 export function chooseDepth({ pace, queue, zones }: ActivePhase, slots: number): number {
   const begun = [...zones].reduce((sum, { load }) => sum + load, 0);
   const share = Math.ceil((queue.length + begun) / slots);

@@ -11,7 +11,7 @@ import type { JobAdderRow } from '../store/job-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** What decides about somebody's rights, beside their identity. */
+/** The circumstances of a request that affect rights, apart from the identity of the caller. */
 export interface Access {
   /** Roles that the request named. Jobs created by earlier releases have only these. */
   readonly named?: readonly string[] | undefined;
@@ -77,7 +77,7 @@ async function listRoles(store: Store, { caller, access }: Party, account: Accou
 /** Authorises one operation of a job, for one party. @throws {ApiError} the error of the operation itself */
 export type Judge = (operation: Operation, account: AccountRow, place: Place) => Promise<void>;
 
-/** @param job its account is the job's account: the roles of the request apply to no other account */
+/** @param job `account` owns the job: the roles of the request apply to no other account */
 export function createJudge(store: Store, party: Party, job: { readonly account: AccountRow; readonly now: () => number }): Judge {
   const { account: owner, now } = job;
   const { caller, access } = party;

@@ -21,7 +21,7 @@ const longestName = 255;
 /** Inputs of a reducer that are looked up together. */
 const batchSize = 100;
 
-/** Where and with what a task is prepared. */
+/** Everything that preparing a task and collecting its outputs needs. */
 export interface Workshop extends TaskPlace {
   readonly store: Store;
   readonly isolation: Isolation;

@@ -74,7 +74,7 @@ async function collect(
 
 /**
  * Runs a task in a zone, from placing its input to storing its outputs. `release` is called as soon as the zone is free again; its argument
- * tells if the zone is gone.
+ * is true if the zone is gone.
  * @returns the result to record; undefined if the zone ended, or the task was withdrawn, before the task began
  */
 export async function runTask(

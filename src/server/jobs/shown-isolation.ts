@@ -74,7 +74,7 @@ export function rememberIsolation(dataDir: string, wanted: IsolationKind | undef
   try {
     writePrivate(join(dataDir, memoryFile), JSON.stringify(kept), { flush: false });
   } catch {
-    // Without it (on a full disk, say) the next start waits for its own detection.
+    // Not stored, on a full disk for example: then the next start waits for its own detection.
   }
 }
 

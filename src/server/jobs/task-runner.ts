@@ -14,7 +14,7 @@ export interface TaskRunner {
   begin(active: ActiveZone, task: Task, isolation: Isolation): void;
 }
 
-/** What a runner works with. */
+/** Options of a task runner. */
 export interface TaskRunnerOptions extends Pick<EngineOptions, 'store' | 'now' | 'log'> {
   readonly loads: ZoneLoads;
   readonly follow: Background['follow'];

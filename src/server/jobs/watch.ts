@@ -117,7 +117,7 @@ async function repeat(
   }
 }
 
-/** Removes tasks that another engine has claimed from the queues. The outcomes of those that are running already will be refused. */
+/** Removes from the queues the tasks that another engine has claimed. The outcomes of those that are running already will be refused. */
 function dropQueued(tasks: readonly Task[]): void {
   for (const { phase, number, attempt } of tasks) {
     const at = phase.queue.findIndex((task) => task.number === number && task.attempt === attempt);

@@ -75,7 +75,7 @@ function repeat(interval: number, look: () => Promise<boolean> | boolean): () =>
 /** The status of a command that was ended by SIGXFSZ, because a file exceeded the limit. */
 const tooLargeFile = 128 + constants.signals.SIGXFSZ;
 
-/** Number of bytes at the end of stderr that are searched for the reason of the end. */
+/** Number of bytes at the end of stderr that are searched for an out-of-memory message. */
 const lastWords = 16 * 1024;
 
 /** True if stderr says that memory ran out: a process at its limit gets an error for further memory, and nobody else is notified. */

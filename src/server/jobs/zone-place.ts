@@ -51,7 +51,7 @@ export interface Identity {
   readonly gid: number;
 }
 
-/** User ids that nothing else uses: between the ranges of containers and of foreign machines in systemd's table. */
+/** User and group ids that nothing else uses: between the ranges of containers and of foreign machines in systemd's table. */
 const firstUser = 1_900_000_000;
 const userCount = 100_000_000;
 
@@ -96,7 +96,7 @@ shift
 exec setpriv --reuid="$uid" --regid="$gid" --clear-groups -- "$@"
 `;
 
-/** A place that root prepares for another user, and the command that prepares it and starts the command after it. */
+/** A place that root prepares for another user, and the command prefix that prepares it. */
 export function createStagedPlace(
   directory: string,
   system: VisibleSystem,

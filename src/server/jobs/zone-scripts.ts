@@ -16,7 +16,7 @@ seal() {
 /**
  * Arguments: the zone's marker, its directory, `all` for a sandbox or `group`, a control group to join, a file to open as descriptor 4
  * (both may be empty), and the words that start the runner. Descriptor 3 is the life pipe. The guard kills the first process of a sandbox
- * rather than the process that started it: that process ends when all processes of the sandbox are gone.
+ * rather than the process that started the sandbox: the latter ends when all processes inside are gone.
  */
 export const guardScript = `${sealFunction}
 marker=$1; directory=$2; reach=$3; group=$4; filter=$5; shift 5
@@ -71,9 +71,10 @@ export function writeTask(texts: readonly [slot: string, object: string, file: s
  *
  * In a sandbox the runner first prints `entered`. It continues when the service has removed the path by which it entered `io`, so that
  * tasks have no path to `io`. On stdin it reads tasks as `writeTask` encodes them; a task without an input file reads the files in its
- * list. On stdout it prints `ready STATUS SIGNALLED 0 0 SIZE` after init, then `SLOT STATUS SIGNALLED DUMPED EMITTED SIZE` for each task:
- * DUMPED if a process left a core file; EMITTED if tools left outputs, which are then in `emitted/SLOT`; SIZE is the disk usage of the zone
- * in bytes, where that is limited. A task that the service has withdrawn, marked by `taken/SLOT`, is skipped: `SLOT taken`.
+ * list. On stdout it prints `ready STATUS SIGNALLED 0 0 SIZE` after init, then `SLOT STATUS SIGNALLED DUMPED EMITTED SIZE` for each task.
+ * DUMPED is 1 if a process left a core file. EMITTED is 1 if tools left outputs, which are then in `emitted/SLOT`, and 2 if they could not
+ * be moved there. SIZE is the disk usage of the zone in bytes, if that is limited. A task that the service has withdrawn, marked by
+ * `taken/SLOT`, is skipped: `SLOT taken`.
  *
  * A task may leave anything in its working directory. The runner removes the directory when no task runs; if the task failed, it keeps the
  * core files, which the service stores.

@@ -177,7 +177,7 @@ function createQueue({ directory, timeLimit }: ZoneOptions, { judge }: ZoneLimit
 
   return {
     fail,
-    /** No further task is begun. */
+    /** Closes the queue: no further task begins. */
     stop: () => {
       isStopped = true;
     },
@@ -216,7 +216,7 @@ function createQueue({ directory, timeLimit }: ZoneOptions, { judge }: ZoneLimit
       // will.
       setImmediate(() => setImmediate(settle));
     },
-    /** Rejects what is left. @param limit the limit that the zone exceeded, if any */
+    /** Rejects the remaining tasks. @param limit the limit that the zone exceeded, if any */
     lose: (message: string, limit: string | undefined): void => {
       lost = message;
       clearTimeout(timer);

@@ -8,7 +8,7 @@ import { createWorkerMetrics } from './worker-metrics.ts';
 /** Address of the admin port, which serves `/--live`, `/--ready` and `/--metrics`; undefined for none. */
 export type AdminPlace = { readonly host: string; readonly port: number } | undefined;
 
-/** Options of monitoring a gateway. */
+/** Monitoring options of a gateway. */
 export interface WatchOptions {
   readonly admin?: AdminPlace;
   /** Called for each finished request, for the log. */
