@@ -12,7 +12,6 @@ function showAccount(row: AccountRow): Account {
   return { id: row.id, login: row.login, ...showContact(row), cloud_cns_enabled: row.cns_enabled === 1 };
 }
 
-/** GetAccount. */
 export async function getAccount(_: InputOf<typeof compute.getAccount>, { account }: Call): Promise<Account> {
   return showAccount(account);
 }
@@ -34,7 +33,6 @@ function showConfig({ default_network: network }: AccountRow): Config {
   return network === null ? {} : { default_network: network };
 }
 
-/** GetConfig. */
 export async function getConfig(_: InputOf<typeof compute.getConfig>, { account }: Call): Promise<Config> {
   return showConfig(account);
 }

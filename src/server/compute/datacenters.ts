@@ -10,12 +10,10 @@ function collectUrls(rows: readonly { name: string; url: string }[], own: Readon
   return Object.fromEntries([...new Map(urls)].toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Ping. */
 export async function ping(): Promise<ResultOf<typeof compute.ping>> {
   return { ping: 'pong', cloudapi: { versions: [...apiVersions] } };
 }
 
-/** ListDatacenters. */
 export async function listDatacenters(
   _: InputOf<typeof compute.listDatacenters>,
   { store, settings }: Call,
@@ -35,7 +33,6 @@ export async function getDatacenter(
   return new Answer({ code: 'ResourceMoved', message: `${name} is at ${url}` }, { headers: { location: url } });
 }
 
-/** ListServices. */
 export async function listServices(_: InputOf<typeof compute.listServices>, { store, settings }: Call): Promise<Record<string, string>> {
   return collectUrls(await store.db.selectFrom('services').selectAll().execute(), settings.addresses?.().services);
 }

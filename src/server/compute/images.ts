@@ -42,7 +42,6 @@ export async function requireOwnImage(db: Kysely<Schema>, account: AccountRow, i
   throw new ApiError(422, 'NotImageOwnerError', `image ${id} belongs to another account`);
 }
 
-/** GetImage. */
 export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
   await settleCreations(call);
   return showImage(await requireImage(call.store.db, call.account, id), call);

@@ -4,7 +4,7 @@ import { mostLosses, type TaskLeases } from './leases.ts';
 import { resolveSources, wantInput } from './sources.ts';
 import type { Failure } from './outcome.ts';
 
-/** Claimed tasks, and those among them that have failed already because their input cannot be read. */
+/** Claimed tasks: those to run, and those that have failed already because their input cannot be read. */
 export interface Claim {
   readonly tasks: readonly Task[];
   readonly failures: readonly { task: Task; failure: Failure }[];

@@ -69,7 +69,6 @@ export function createCreateJob(engine: JobService | undefined): Handler<typeof 
   };
 }
 
-/** Describes a job. */
 export function createGetJob(problemOf: JobService['problemOf']): Handler<typeof storage.getJob> {
   return async ({ id }, call) => {
     const job = await describeJob(call.store.db, await requireJob(call.store.db, call, id));

@@ -4,9 +4,9 @@ import { ifThere } from '../../base/errors.ts';
 import { inputDirectory, streamDirectory } from './isolation.ts';
 
 /**
- * The task directories and files of a zone, which one task after the other uses: `in/SLOT`, `root/work/SLOT`, `io/out/SLOT`, `io/err/SLOT`.
- * They are reused because creating and removing directories costs more than a short task. The runner clears the working directory: nothing
- * below a directory that tasks can write to is ever cleared from outside.
+ * The slots of a zone. Each consists of a file or directory of its own at `in/SLOT`, `root/work/SLOT`, `io/out/SLOT` and `io/err/SLOT`,
+ * which one task after the other uses: creating and removing directories costs more than a short task. The runner clears the working
+ * directory: nothing below a directory that tasks can write to is ever cleared from outside.
  */
 export interface Slots {
   take(): string;

@@ -39,7 +39,7 @@ function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<JobError
   return readRows<JobErrorRow>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`);
 }
 
-/** The inputs that failed. */
+/** The failed inputs of a job. */
 export async function* readFailures(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
   for await (const { input } of readErrorRows(db, job)) if (input !== null) yield input;
 }
@@ -49,7 +49,7 @@ async function findTemplate(db: Kysely<Schema>, job: string, cause: number): Pro
   return (await query.executeTakeFirstOrThrow()).template;
 }
 
-/** The error records. */
+/** The error records of a job. */
 export async function* readErrors(db: Kysely<Schema>, job: string): AsyncGenerator<JobError> {
   const templates = new Map<number, string>();
   for await (const { number, record, input, cause } of readErrorRows(db, job)) {
