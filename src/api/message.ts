@@ -19,7 +19,7 @@ export interface Request {
 }
 
 /** A service's response. The body can be read once. */
-export interface Reply {
+export interface HttpResponse {
   status: number;
   headers: Headers;
   body: ByteStream;
@@ -39,8 +39,8 @@ export class WholeBody implements AsyncIterable<Uint8Array> {
 }
 
 /** Chunks as a stream. */
-export async function* streamOf(...pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
-  for (const piece of pieces) if (piece.length > 0) yield piece;
+export async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) if (chunk.length > 0) yield chunk;
 }
 
 /** Thrown by `readAll` when a body exceeds the limit. */
@@ -62,16 +62,16 @@ export async function readAll(given: Body | undefined, limit = Infinity): Promis
   // One growing buffer instead of a list of chunks: a chunk may be a single byte, and the object that holds it takes about a hundred.
   let all = Buffer.alloc(0);
   let size = 0;
-  for await (const piece of body) {
+  for await (const chunk of body) {
     const start = size;
-    size += piece.length;
+    size += chunk.length;
     if (size > limit) throw new BodyTooLarge(`more than ${limit} bytes`);
     if (size > all.length) {
       const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(size, all.length * 2, smallestBuffer)));
       larger.set(all.subarray(0, start));
       all = larger;
     }
-    all.set(piece, start);
+    all.set(chunk, start);
   }
   return all.subarray(0, size);
 }

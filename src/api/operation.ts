@@ -1,5 +1,5 @@
 import type { Field, Fields, Infer } from './fields.ts';
-import type { Body, Headers, Reply } from './message.ts';
+import type { Body, Headers, HttpResponse } from './message.ts';
 
 /** The two services of a cloud. */
 export type ServiceName = 'compute' | 'storage';
@@ -38,7 +38,7 @@ export interface Listing<T> {
 }
 
 /** A stream of bytes with the status (200 or 206) and headers of the response. */
-export type Download = Reply;
+export type Download = HttpResponse;
 
 /**
  * One operation of a service, declared once. The client, the service's router and validation, help, completion, policy actions and the

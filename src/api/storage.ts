@@ -8,14 +8,14 @@ import { operation, operations } from './operation.ts';
 
 const conditions = {
   ifMatch: header('if-match', 'Only when the object has this etag'),
-  ifNoneMatch: header('if-none-match', 'Only when the object has not this etag; * for no object at all'),
+  ifNoneMatch: header('if-none-match', 'Only when the object does not have this etag; * for no object at all'),
   ifModifiedSince: header('if-modified-since', 'Only when changed since'),
   ifUnmodifiedSince: header('if-unmodified-since', 'Only when not changed since'),
 };
 const roleTag = { roleTag: header('role-tag', 'Roles to tag it with, comma-separated') };
 const copies = { durabilityLevel: header('durability-level', 'Number of copies, 1 to 6') };
 const page = {
-  limit: optional(number('Most entries in the reply')),
+  limit: optional(number('Maximum number of entries in the response')),
   marker: optional(text('Name at which to start, included')),
   dir: optional(text('Only directories')),
   obj: optional(text('Only objects')),
@@ -51,7 +51,7 @@ export const storage = operations('storage', {
       ...copies,
       ...roleTag,
       contentMd5: header('content-md5', 'MD5 of the content, Base64; the service checks it'),
-      maxContentLength: header('max-content-length', 'Most bytes to accept when the length is not known'),
+      maxContentLength: header('max-content-length', 'Maximum number of bytes to accept when the length is not known'),
     },
     body: 'bytes',
     storesHeaders: true,

@@ -5,10 +5,10 @@ export function matchesPattern(text: string, pattern: string): boolean {
   if (last === undefined) return text === pattern;
   if (!text.startsWith(first)) return false;
   let offset = first.length;
-  for (const piece of others) {
-    const found = text.indexOf(piece, offset);
+  for (const chunk of others) {
+    const found = text.indexOf(chunk, offset);
     if (found === -1) return false;
-    offset = found + piece.length;
+    offset = found + chunk.length;
   }
   return text.length - last.length >= offset && text.endsWith(last);
 }

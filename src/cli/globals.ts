@@ -17,7 +17,7 @@ export const outputOptions = lazily(
       noInput: flag('Never ask: what would be asked is an error'),
       noPager: flag('Do not show long tables with $PAGER'),
       quiet: flag('Only errors on stderr', { short: 'q' }),
-      verbose: count('Show each request and reply; twice: with headers and bodies', { short: 'v' }),
+      verbose: count('Show each request and response; twice: with headers and bodies', { short: 'v' }),
       curl: flag('Print the first request as a curl command instead of sending it'),
     }) satisfies Options,
 );

@@ -9,7 +9,7 @@ import { createInexactError, replacement } from './exact-arguments.ts';
 /** Largest input that is read into memory, in bytes. */
 const largest = 16 * 1024 * 1024;
 /** Bytes per read. */
-const pieceSize = 64 * 1024;
+const chunkSize = 64 * 1024;
 
 /** Resolves a path relative to the current directory; expands `~`. @throws {UsageError} for an empty path, such as an unset variable */
 export function resolvePath(world: Pick<World, 'cwd' | 'home' | 'argumentBytes'>, path: string): string {
@@ -47,7 +47,7 @@ function readBounded(file: string, limit: number): Buffer {
   try {
     const pieces: Buffer[] = [];
     for (let size = 0; size <= limit;) {
-      const piece = Buffer.allocUnsafe(pieceSize);
+      const piece = Buffer.allocUnsafe(chunkSize);
       const length = readSync(descriptor, piece);
       if (length === 0) return Buffer.concat(pieces);
       pieces.push(piece.subarray(0, length));

@@ -1,5 +1,5 @@
 import type { compute } from '../api/compute.ts';
-import { readAll, streamOf, type Body, type Headers, type Reply } from '../api/message.ts';
+import { readAll, streamOf, type Body, type Headers, type HttpResponse } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError, UsageError } from '../base/errors.ts';
@@ -13,7 +13,7 @@ import type { Outgoing, Send } from '../http/send.ts';
 /** Events of a request, for `--verbose`. */
 export type TraceEvent =
   | { kind: 'request'; outgoing: Outgoing; attempt: number }
-  | { kind: 'reply'; outgoing: Outgoing; reply: Reply; milliseconds: number }
+  | { kind: 'response'; outgoing: Outgoing; response: HttpResponse; milliseconds: number }
   | { kind: 'retry'; outgoing: Outgoing; error: unknown; wait: number };
 
 /**
@@ -88,7 +88,7 @@ export interface ClientMethods {
     body?: Body | undefined;
     /** The user's interruption does not abort this request. */
     outlasts?: boolean;
-  }): Promise<Reply>;
+  }): Promise<HttpResponse>;
   /** Maximum number of retries of work that consists of several requests. */
   readonly retries: number;
 }
@@ -117,7 +117,7 @@ async function exchange(
   outgoing: Outgoing,
   attempt: number,
   stop: AbortSignal | undefined,
-): Promise<Reply> {
+): Promise<HttpResponse> {
   const started = now();
   const limit = maxTime === undefined ? undefined : limitTime(maxTime, outgoing.url);
   const signals = [stop, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
@@ -125,9 +125,9 @@ async function exchange(
   try {
     // Combining signals costs more than the rest of a small request.
     const combined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-    const reply = await send({ ...outgoing, ...(combined && { signal: combined }) });
-    trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
-    return limit ? { ...reply, body: limit.watch(reply.body) } : reply;
+    const response = await send({ ...outgoing, ...(combined && { signal: combined }) });
+    trace?.({ kind: 'response', outgoing, response, milliseconds: now() - started });
+    return limit ? { ...response, body: limit.watch(response.body) } : response;
   } catch (error) {
     if (stop?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
     throw limit ? limit.explain(error) : error;
@@ -143,7 +143,7 @@ function createCaller(own: ClientOptions) {
   async function attemptAll<R>(
     make: () => Omit<Outgoing, 'url'> & { target: string },
     kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
-    accept: (reply: Reply, url: URL) => Promise<R>,
+    accept: (response: HttpResponse, url: URL) => Promise<R>,
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
@@ -154,10 +154,10 @@ function createCaller(own: ClientOptions) {
       const outgoing: Outgoing = { ...rest, url, headers: { ...signed, ...rest.headers } };
       let retryAfter: string | undefined;
       try {
-        const reply = await exchange(own, outgoing, attempt, stop);
+        const response = await exchange(own, outgoing, attempt, stop);
         hasResponded = true;
-        retryAfter = reply.headers['retry-after'];
-        return await accept(reply, url);
+        retryAfter = response.headers['retry-after'];
+        return await accept(response, url);
       } catch (error) {
         const otherForm = error instanceof ApiError && endpoint.tryOtherForm?.(error, outgoing.headers['authorization'] ?? '') === true;
         const retries = countRetries(retry, error, hasResponded);
@@ -191,28 +191,28 @@ function createCaller(own: ClientOptions) {
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
     const { idempotent, result } = operation;
     const kind = { idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts, result };
-    return await attemptAll(make, kind, async (reply, url) => {
-      if (reply.status >= 300 && reply.status !== operation.status) throw await readRefusal(reply, { url, now });
-      const value = await readResult(options.head === true ? 'empty' : operation.result, reply, { url, now }, operation.shape);
-      return { status: reply.status, headers: reply.headers, value };
+    return await attemptAll(make, kind, async (response, url) => {
+      if (response.status >= 300 && response.status !== operation.status) throw await readRefusal(response, { url, now });
+      const value = await readResult(options.head === true ? 'empty' : operation.result, response, { url, now }, operation.shape);
+      return { status: response.status, headers: response.headers, value };
     });
   }
 
-  async function request({ method, target, headers = {}, body, outlasts }: Parameters<ClientMethods['request']>[0]): Promise<Reply> {
+  async function request({ method, target, headers = {}, body, outlasts }: Parameters<ClientMethods['request']>[0]): Promise<HttpResponse> {
     const reads = method === 'GET' || method === 'HEAD';
     const kind = { idempotent: reads, reads, replayable: body === undefined || body instanceof Uint8Array, outlasts };
     const make = () => ({ method, target, headers, body });
-    let refused: { error: ApiError; reply: Reply } | undefined;
+    let refused: { error: ApiError; response: HttpResponse } | undefined;
     try {
-      return await attemptAll(make, kind, async (reply, url) => {
-        if (reply.status < 400) return reply;
-        const kept = await keepRefusal(reply);
-        refused = { reply: kept(), error: await readError(kept(), { url, now }) };
+      return await attemptAll(make, kind, async (response, url) => {
+        if (response.status < 400) return response;
+        const kept = await keepRefusal(response);
+        refused = { response: kept(), error: await readError(kept(), { url, now }) };
         throw refused.error;
       });
     } catch (error) {
       // The last error response is the result; every other failure is thrown.
-      if (refused !== undefined && refused.error === error) return refused.reply;
+      if (refused !== undefined && refused.error === error) return refused.response;
       throw error;
     }
   }
@@ -221,22 +221,22 @@ function createCaller(own: ClientOptions) {
 }
 
 /** Buffers an error response so that its body can be read twice: to decide on a retry, and by the caller. */
-async function keepRefusal(reply: Reply): Promise<() => Reply> {
-  const bytes = await readAll(reply.body, largestRefusal).catch(() => new Uint8Array());
-  return () => ({ ...reply, body: streamOf(bytes) });
+async function keepRefusal(response: HttpResponse): Promise<() => HttpResponse> {
+  const bytes = await readAll(response.body, largestRefusal).catch(() => new Uint8Array());
+  return () => ({ ...response, body: streamOf(bytes) });
 }
 
 /** Redirections are never followed: the signature must not go to another host. */
-function redirected(reply: Reply, url: URL): NetworkError {
-  const target = reply.headers['location'] ?? 'nowhere';
+function redirected(response: HttpResponse, url: URL): NetworkError {
+  const target = response.headers['location'] ?? 'nowhere';
   return new NetworkError(`${url.host} redirects to ${target}; redirections are not followed`, {
     code: 'Redirected',
     hint: 'if that is the right address, make it the URL of the profile',
   });
 }
 
-async function readRefusal(reply: Reply, place: { url: URL; now: () => number }): Promise<Error> {
-  return reply.status < 400 && reply.status !== 304 ? redirected(reply, place.url) : readError(reply, place);
+async function readRefusal(response: HttpResponse, place: { url: URL; now: () => number }): Promise<Error> {
+  return response.status < 400 && response.status !== 304 ? redirected(response, place.url) : readError(response, place);
 }
 
 /** A client of one service: a typed function for each operation of its table. */

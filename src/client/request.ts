@@ -27,7 +27,7 @@ export function encodeQuery(pairs: Readonly<Record<string, unknown>>): string {
 
 /** @throws {UsageError} for a name that would change the path: URLs resolve `.` and `..`, even if encoded */
 function requireName(name: string): void {
-  if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is no name`);
+  if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is not a name`);
 }
 
 function encodeRest(path: string): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readAliases, specifiedCode } from '../api/aliases.ts';
-import { BodyTooLarge, readAll, type ByteStream, type Reply } from '../api/message.ts';
+import { BodyTooLarge, readAll, type ByteStream, type HttpResponse } from '../api/message.ts';
 import type { Field } from '../api/fields.ts';
 import type { ResultKind } from '../api/operation.ts';
 import { ApiError, NetworkError, type FieldError } from '../base/errors.ts';
@@ -8,11 +8,11 @@ import { isRecord } from '../base/is-record.ts';
 import { checkShape } from './shape.ts';
 
 /** Error code for a success without the requested record, as the specification's text has it for GetJob and GetMultipartUpload. */
-const emptyReply = 'EmptyReply';
+const emptyResponse = 'EmptyReply';
 
 /** True if a service confirmed that something exists without describing it. */
-export function isEmptyReply(error: unknown): error is NetworkError {
-  return error instanceof NetworkError && error.code === emptyReply;
+export function isEmptyResponse(error: unknown): error is NetworkError {
+  return error instanceof NetworkError && error.code === emptyResponse;
 }
 
 /** Maximum size of a JSON response, bytes: an endless one must not fill memory. */
@@ -37,8 +37,8 @@ interface Origin {
 }
 
 /** Seconds by which this machine's clock is ahead of the service's; undefined when the response has no usable date. */
-export function readSkew(reply: Pick<Reply, 'headers'>, now: () => number): number | undefined {
-  const date = Date.parse(reply.headers['date'] ?? '');
+export function readSkew(response: Pick<HttpResponse, 'headers'>, now: () => number): number | undefined {
+  const date = Date.parse(response.headers['date'] ?? '');
   return Number.isNaN(date) ? undefined : Math.round((now() - date) / 1000);
 }
 
@@ -73,21 +73,21 @@ const statusWords: Readonly<Record<number, string>> = {
 };
 
 /** The error for a refused request; mentions if the body is not `{code, message}`. */
-export async function readError(reply: Reply, { url, now }: Origin): Promise<ApiError> {
-  const raw = await readAll(reply.body, largestLine).catch(() => new Uint8Array());
-  const requestId = reply.headers['request-id'] ?? reply.headers['x-request-id'];
-  const fallback = statusWords[reply.status] ?? `Status${reply.status}`;
+export async function readError(response: HttpResponse, { url, now }: Origin): Promise<ApiError> {
+  const raw = await readAll(response.body, largestLine).catch(() => new Uint8Array());
+  const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
+  const fallback = statusWords[response.status] ?? `Status${response.status}`;
   let body: unknown;
   try {
     body = JSON.parse(Buffer.from(raw).toString());
   } catch {
     body = undefined;
   }
-  const skew = readSkew(reply, now);
-  if ([400, 401, 403].includes(reply.status) && skew !== undefined && Math.abs(skew) > largestSkew) {
+  const skew = readSkew(response, now);
+  if ([400, 401, 403].includes(response.status) && skew !== undefined && Math.abs(skew) > largestSkew) {
     const side = skew > 0 ? 'ahead of' : 'behind';
     return new ApiError(
-      reply.status,
+      response.status,
       'ClockSkew',
       `the clock of this machine is ${Math.abs(skew)} seconds ${side} the clock of ${url.host}`,
       {
@@ -97,17 +97,19 @@ export async function readError(reply: Reply, { url, now }: Origin): Promise<Api
     );
   }
   if (isRecord(body) && typeof body['code'] === 'string') {
-    const message = typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `refused with status ${reply.status}`;
-    return new ApiError(reply.status, specifiedCode(shorten(body['code'], longestCode)), shorten(message), {
+    const message =
+      typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `refused with status ${response.status}`;
+    return new ApiError(response.status, specifiedCode(shorten(body['code'], longestCode)), shorten(message), {
       requestId,
       errors: readFieldErrors(body['errors']),
     });
   }
-  if (raw.length === 0) return new ApiError(reply.status, fallback, `${url.host} answered with status ${reply.status}`, { requestId });
+  if (raw.length === 0)
+    return new ApiError(response.status, fallback, `${url.host} answered with status ${response.status}`, { requestId });
   return new ApiError(
-    reply.status,
+    response.status,
     fallback,
-    `${url.host} answered with status ${reply.status} and a body that is not an error of this API`,
+    `${url.host} answered with status ${response.status} and a body that is not an error of this API`,
     {
       requestId,
       hint: otherService(url),
@@ -116,20 +118,20 @@ export async function readError(reply: Reply, { url, now }: Origin): Promise<Api
 }
 
 /** Reads a JSON body completely, and compares it with Content-MD5 if present. */
-async function readJson(reply: Reply, { url }: Origin): Promise<unknown> {
-  const raw = await readBounded(reply.body, largestJson, url.host);
-  const announced = reply.headers['content-md5'];
+async function readJson(response: HttpResponse, { url }: Origin): Promise<unknown> {
+  const raw = await readBounded(response.body, largestJson, url.host);
+  const announced = response.headers['content-md5'];
   if (announced !== undefined && announced !== createHash('md5').update(raw).digest('base64')) throw damaged(url);
-  if (raw.length > largeJson) checkLargeJson(raw, reply, url);
+  if (raw.length > largeJson) checkLargeJson(raw, response, url);
   try {
     return JSON.parse(Buffer.from(raw).toString());
   } catch (error) {
-    throw notJson(reply, url, error);
+    throw notJson(response, url, error);
   }
 }
 
 function tooLarge(sender: string): NetworkError {
-  return new NetworkError(`the reply of ${sender} is too large`, { code: 'ReplyTooLarge' });
+  return new NetworkError(`the response of ${sender} is too large`, { code: 'ReplyTooLarge' });
 }
 
 /** Reads a body to its end. @param sender for messages @throws {NetworkError} `ReplyTooLarge` when it has more than `limit` bytes */
@@ -142,7 +144,7 @@ export async function readBounded(body: ByteStream, limit: number, sender: strin
 }
 
 /** Checks JSON before it is parsed: responses of the services never have as much nesting, or as many values, as would exhaust memory. */
-function checkLargeJson(raw: Uint8Array, reply: Reply, url: URL): void {
+function checkLargeJson(raw: Uint8Array, response: HttpResponse, url: URL): void {
   let depth = 0;
   let values = 0;
   let inText = false;
@@ -155,32 +157,32 @@ function checkLargeJson(raw: Uint8Array, reply: Reply, url: URL): void {
       values += 1;
     } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
     else if (byte === 0x2c) values += 1;
-    if (depth > deepestJson) throw notJson(reply, url, undefined);
+    if (depth > deepestJson) throw notJson(response, url, undefined);
     if (values > mostValues) throw tooLarge(url.host);
   }
 }
 
 function damaged(url: URL): NetworkError {
-  return new NetworkError(`the reply of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+  return new NetworkError(`the response of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
 }
 
 /**
  * Passes through the body, compared with Content-MD5 if present and if it covers exactly this body.
  * @throws {NetworkError} `DamagedReply` after the last chunk
  */
-export async function* checkBody({ status, headers, body }: Reply, url: URL): AsyncGenerator<Uint8Array> {
+export async function* checkBody({ status, headers, body }: HttpResponse, url: URL): AsyncGenerator<Uint8Array> {
   const announced = status === 206 ? undefined : headers['content-md5'];
   const hash = announced === undefined ? undefined : createHash('md5');
-  for await (const piece of body) {
-    hash?.update(piece);
-    yield piece;
+  for await (const chunk of body) {
+    hash?.update(chunk);
+    yield chunk;
   }
   if (announced !== hash?.digest('base64')) throw damaged(url);
 }
 
-function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {
-  const type = reply.headers['content-type']?.split(';')[0] ?? 'no content type';
-  return new NetworkError(`the reply of ${url.host} is not JSON (${type})`, {
+function notJson(response: HttpResponse, url: URL, cause: unknown): NetworkError {
+  const type = response.headers['content-type']?.split(';')[0] ?? 'no content type';
+  return new NetworkError(`the response of ${url.host} is not JSON (${type})`, {
     code: 'UnreadableReply',
     hint: otherService(url),
     cause,
@@ -191,12 +193,12 @@ function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {
 async function* readLineGroups(body: ByteStream): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = '';
-  for await (const piece of body) {
+  for await (const chunk of body) {
     // Earlier text is not searched again: chunks may have one byte, and a line a million.
-    const [first = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
+    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n');
     const lines = [rest + first, ...others];
     rest = lines.pop() ?? '';
-    if (rest.length > largestLine) throw new NetworkError('a line of the reply is too long', { code: 'UnreadableReply' });
+    if (rest.length > largestLine) throw new NetworkError('a line of the response is too long', { code: 'UnreadableReply' });
     yield lines;
   }
   rest += decoder.decode();
@@ -208,17 +210,17 @@ export async function* readLines(body: ByteStream): AsyncGenerator<string> {
   for await (const lines of readLineGroups(body)) yield* lines;
 }
 
-async function* readRecords(reply: Reply, { url }: Origin, shape: Field | undefined): AsyncGenerator<unknown> {
+async function* readRecords(response: HttpResponse, { url }: Origin, shape: Field | undefined): AsyncGenerator<unknown> {
   const [sender, hint] = [url.host, otherService(url)];
   // Steps that wait cost more than what is done with a line: there is one for each record, not one for its line too.
-  for await (const lines of readLineGroups(reply.body)) {
+  for await (const lines of readLineGroups(response.body)) {
     for (const line of lines) {
       if (line.trim() === '') continue;
       let value: unknown;
       try {
         value = JSON.parse(line);
       } catch (error) {
-        throw notJson(reply, url, error);
+        throw notJson(response, url, error);
       }
       yield checkShape(value, shape, sender, hint);
     }
@@ -226,18 +228,18 @@ async function* readRecords(reply: Reply, { url }: Origin, shape: Field | undefi
 }
 
 /** The result of an operation in its declared form. The body is read to its end, unless it is the result. */
-export async function readResult(kind: ResultKind, reply: Reply, origin: Origin, shape?: Field): Promise<unknown> {
-  const { headers, status } = reply;
+export async function readResult(kind: ResultKind, response: HttpResponse, origin: Origin, shape?: Field): Promise<unknown> {
+  const { headers, status } = response;
   if (kind === 'json') {
-    if (status === 204) throw new NetworkError(`${origin.url.host} answered 204, without a record`, { code: emptyReply });
-    const value = await readJson(reply, origin);
+    if (status === 204) throw new NetworkError(`${origin.url.host} answered 204, without a record`, { code: emptyResponse });
+    const value = await readJson(response, origin);
     return checkShape(Array.isArray(value) ? value.map(readAliases) : readAliases(value), shape, origin.url.host, otherService(origin.url));
   }
-  if (kind === 'records') return { headers, records: readRecords(reply, origin, shape) };
-  if (kind === 'lines') return { headers, records: readLines(reply.body) };
-  if (kind === 'bytes') return { status, headers, body: reply.body };
-  const raw = await readBounded(reply.body, largestLine, origin.url.host);
+  if (kind === 'records') return { headers, records: readRecords(response, origin, shape) };
+  if (kind === 'lines') return { headers, records: readLines(response.body) };
+  if (kind === 'bytes') return { status, headers, body: response.body };
+  const raw = await readBounded(response.body, largestLine, origin.url.host);
   // A web page with a success status does not come from the service.
-  if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);
+  if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(response, origin.url, undefined);
   return headers;
 }

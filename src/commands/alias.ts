@@ -33,7 +33,7 @@ export const alias = group({
       run: async ({ args, paths, note }) => {
         const { name, line } = args;
         if (!extensionName.test(name))
-          throw new UsageError(`"${name}" is no name for an alias`, { hint: 'small letters, digits and dashes' });
+          throw new UsageError(`"${name}" is not a name for an alias`, { hint: 'small letters, digits and dashes' });
         if (findNoun(nouns, name))
           throw new UsageError(`"${name}" is a command of cloud`, {
             hint: `choose another name: cloud alias set my-${name} ${quoteShell(line)}`,

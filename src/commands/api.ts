@@ -1,4 +1,4 @@
-import type { ByteStream, Headers, Reply } from '../api/message.ts';
+import type { ByteStream, Headers, HttpResponse } from '../api/message.ts';
 import { command, group, type Context } from '../cli/command.ts';
 import { readInput, readLong } from '../cli/input.ts';
 import { choice, duration, filePath, flag, maybe, one, texts } from '../cli/parameters.ts';
@@ -42,16 +42,16 @@ function readHeaders(given: readonly string[]): Headers {
 }
 
 /** Yields the body, after the status line and headers as HTTP writes them if `isShown`. */
-async function* printReply(reply: Reply, body: ByteStream, isShown: boolean): AsyncGenerator<Uint8Array> {
+async function* printResponse(response: HttpResponse, body: ByteStream, isShown: boolean): AsyncGenerator<Uint8Array> {
   if (isShown) {
-    const lines = [`HTTP/1.1 ${reply.status}`, ...Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}`), '', ''];
+    const lines = [`HTTP/1.1 ${response.status}`, ...Object.entries(response.headers).map(([name, value]) => `${name}: ${value}`), '', ''];
     yield Buffer.from(lines.join('\r\n'));
   }
   yield* body;
 }
 
 const call = command({
-  summary: 'Send any request, signed, and print the reply as it comes',
+  summary: 'Send any request, signed, and print the response as it comes',
   description:
     'PATH begins with a slash; in paths of the compute service, my stands for your account, in those of the object storage (--service stor) ~~ does. Fields go into the query of a GET and into a JSON body otherwise. A refusal is printed to stderr and sets the exit code.',
   usage: '[METHOD] PATH',
@@ -97,17 +97,17 @@ const call = command({
     const client = isStorage ? invocation.storage : invocation.compute;
     const url = new URL((isStorage ? invocation.settings().storUrl : invocation.settings().url)?.value ?? '');
     const target = encodeTyped(typed) + query;
-    const reply = await client.request({ method, target, headers, body });
+    const response = await client.request({ method, target, headers, body });
     // The response to HEAD has the MD5 of a body that is not sent.
-    const checked = method === 'HEAD' ? reply.body : checkBody(reply, url);
-    if (reply.status >= 400) throw explainPath(await readError(reply, { url, now: world.now }), given);
-    if (!options.paginate || !isPage(reply)) return bytes(printReply(reply, checked, options.include));
+    const checked = method === 'HEAD' ? response.body : checkBody(response, url);
+    if (response.status >= 400) throw explainPath(await readError(response, { url, now: world.now }), given);
+    if (!options.paginate || !isPage(response)) return bytes(printResponse(response, checked, options.include));
     const pages = joinPages(checked, async (marker) => {
       const next = await client.request({ method, target: setMarker(target, marker), headers });
       if (next.status >= 400) throw await readError(next, { url, now: world.now });
       return checkBody(next, url);
     });
-    return bytes(printReply(reply, pages, options.include));
+    return bytes(printResponse(response, pages, options.include));
   },
   examples: [
     { line: 'cloud api /my/images -f os=linux', help: 'A GET with a query' },

@@ -88,7 +88,7 @@ async function describeTree(): Promise<Output> {
 /** @throws {UsageError} for a word that is closer to a topic than to any noun */
 function refuseNearTopic(word: string): void {
   const near = nearest(word, [...topicNames, ...nouns.map(({ name }) => name)]);
-  if (near !== undefined && topicNames.includes(near)) throw new UsageError(`"${word}" is no topic`, { hint: `cloud help ${near}` });
+  if (near !== undefined && topicNames.includes(near)) throw new UsageError(`"${word}" is not a topic`, { hint: `cloud help ${near}` });
 }
 
 function wantsData({ json, output }: GlobalValues): boolean {

@@ -129,7 +129,7 @@ export const settings = {
     env: 'CLOUD_COLUMNS',
     given: 'profile',
   },
-  defaultParallel: { kind: 'number', help: 'Files under way at once where -P says nothing', env: 'CLOUD_PARALLEL', given: 'profile' },
+  defaultParallel: { kind: 'number', help: 'Number of concurrent transfers without -P', env: 'CLOUD_PARALLEL', given: 'profile' },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof settings;

@@ -5,7 +5,7 @@ import { openThrough } from './proxy.ts';
 import type { Proxy, SendOptions } from './send.ts';
 
 /** Milliseconds after which the service may close an idle connection. */
-export const shelfLife = 4000;
+export const maxIdleMs = 4000;
 
 /** Milliseconds after which a TLS session that is still valid is replaced by a newer one that the service offers. */
 const renewal = 60_000;
@@ -14,7 +14,7 @@ const renewal = 60_000;
 const readSize = 64 * 1024;
 
 /** Receives the bytes of a connection; returns false to apply back-pressure. */
-export type Taker = (bytes: Uint8Array) => boolean;
+export type ByteReceiver = (bytes: Uint8Array) => boolean;
 
 /** A connection to a service, ready for requests. */
 export interface Connection {
@@ -22,7 +22,7 @@ export interface Connection {
   /** True when the bytes that a receiver gets are only valid until it returns. */
   readonly isShared: boolean;
   /** Sets the receiver of all following bytes. Bytes without a receiver are unexpected and end the connection. */
-  readonly take: (taker: Taker | undefined) => void;
+  readonly take: (taker: ByteReceiver | undefined) => void;
 }
 
 /** The name for TLS server name indication; empty for an IP address. */
@@ -41,14 +41,14 @@ const home = { name: 'localhost', address: '127.0.0.1' };
  * cannot be replaced by the address. Passing a socket that exists already is the fastest way, but then the bytes cannot bypass the stream,
  * which only pays for a long body.
  */
-function goHome(port: number, mayBeLong: boolean): ConnectionOptions & { family?: number } {
+function resolveLocalhost(port: number, mayBeLong: boolean): ConnectionOptions & { family?: number } {
   if (!mayBeLong) return { socket: connectPlain({ host: home.address, port }) };
   return { family: 4, lookup: (_name, _options, give) => queueMicrotask(() => give(null, home.address, 4)) };
 }
 
 /** Wraps a socket that exists already: its bytes arrive through its stream. */
 function tapStream(socket: Socket): Connection {
-  let current: Taker | undefined;
+  let current: ByteReceiver | undefined;
   socket.on('data', (bytes: Buffer) => {
     if (current === undefined) socket.destroy();
     else if (!current(bytes)) socket.pause();
@@ -63,7 +63,7 @@ function tapStream(socket: Socket): Connection {
 function openTapped<O extends object>(options: O, connect: (options: O) => Socket): Connection {
   // Node.js ignores `onread` for a socket that exists already.
   if ('socket' in options) return tapStream(connect(options));
-  let current: Taker | undefined;
+  let current: ByteReceiver | undefined;
   const buffer = Buffer.allocUnsafeSlow(readSize);
   const callback = (length: number): boolean => {
     if (current) return current(buffer.subarray(0, length));
@@ -94,9 +94,15 @@ function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong
     const isSecure = url.protocol === 'https:';
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const port = Number(url.port === '' ? (isSecure ? 443 : 80) : url.port);
-    const isHome = session !== undefined && url.hostname === home.name;
+    const isLoopback = session !== undefined && url.hostname === home.name;
     const trust = { rejectUnauthorized: !insecure, ...(session ? { session, ca: [] } : ca !== undefined && { ca }) };
-    const secure = { host, port, servername: isHome ? '' : nameServer(url), ...trust, ...(isHome && goHome(port, mayBeLong)) };
+    const secure = {
+      host,
+      port,
+      servername: isLoopback ? '' : nameServer(url),
+      ...trust,
+      ...(isLoopback && resolveLocalhost(port, mayBeLong)),
+    };
     const connection = isSecure
       ? openTapped({ ...secure, ALPNProtocols: ['http/1.1'] }, connectSecure)
       : openTapped({ host, port }, (options) => connectPlain(options));

@@ -1,16 +1,16 @@
-import { WholeBody, type Reply } from '../api/message.ts';
-import { shelfLife, type Connection } from './connection.ts';
+import { WholeBody, type HttpResponse } from '../api/message.ts';
+import { maxIdleMs, type Connection } from './connection.ts';
 import { createInbox } from './inbox.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
 import { createRequestWriter } from './request-writer.ts';
-import { createReplyParser, type ReplyHead } from './response-parser.ts';
+import { createResponseParser, type ResponseHead } from './response-parser.ts';
 import type { Outgoing } from './send.ts';
 import { watchSilence } from './silence.ts';
 
 /** One request and its response over a connection. */
 export interface Exchange {
   /** Resolves when the headers of the response have arrived. */
-  readonly reply: Promise<Reply>;
+  readonly response: Promise<HttpResponse>;
   /** Resolves when the exchange is over, with the milliseconds for which the connection can be reused; 0: not at all. Never rejects. */
   readonly over: Promise<number>;
 }
@@ -28,9 +28,9 @@ interface State {
 }
 
 /** Milliseconds for which the connection may stay idle; a service with a shorter limit states it in `Keep-Alive`, in seconds. */
-function readPatience({ headers }: ReplyHead): number {
+function readIdleMs({ headers }: ResponseHead): number {
   const [, seconds] = /(?:^|,)[\t ]*timeout=(\d{1,9})/i.exec(headers['keep-alive'] ?? '') ?? [];
-  return seconds === undefined ? shelfLife : Math.max(0, Math.min(shelfLife, (Number(seconds) - 1) * 1000));
+  return seconds === undefined ? maxIdleMs : Math.max(0, Math.min(maxIdleMs, (Number(seconds) - 1) * 1000));
 }
 
 /** Sends a request over a connection that nobody else uses, and reads the response. */
@@ -38,33 +38,33 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   const { url, method, signal } = outgoing;
   const state: State = { request: 'sending', response: 'awaited', exchange: 'open' };
   const inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
-  const [reply, over] = [createPromise<Reply>(), createPromise<number>()];
-  let head: ReplyHead | undefined;
+  const [response, over] = [createPromise<HttpResponse>(), createPromise<number>()];
+  let head: ResponseHead | undefined;
   let isReusable = false;
   let isDelivered = false;
   let answering: NodeJS.Timeout | undefined;
 
   function end(mayBeUsed: boolean): void {
-    const patience = mayBeUsed && head ? readPatience(head) : 0;
+    const idleMs = mayBeUsed && head ? readIdleMs(head) : 0;
     state.exchange = 'over';
     take(undefined);
     clearTimeout(answering);
     signal?.removeEventListener('abort', stop);
     socket.off('error', fail).off('end', finish).off('close', close);
-    if (patience === 0) socket.destroy();
-    over.resolve(patience);
+    if (idleMs === 0) socket.destroy();
+    over.resolve(idleMs);
   }
   /** Fails the exchange. Whoever awaits the response, or reads its body, gets the error. */
   function giveUp(failure: unknown): void {
     if (state.exchange === 'over') return;
-    reply.reject(failure);
+    response.reject(failure);
     inbox.fail(failure);
     end(false);
   }
   const fail = (error: unknown): void => giveUp(toNetworkError(error, url));
   const failIdle = (): void => fail(createFailure('IDLE', 'idle'));
   const stop = (): void => fail(signal?.reason);
-  const close = (): void => fail(createFailure('ECONNRESET', 'the connection ended before the reply'));
+  const close = (): void => fail(createFailure('ECONNRESET', 'the connection ended before the response'));
   /** The service has closed the connection in order. */
   function finish(): void {
     if (state.response !== 'complete' && !parser.finish()) close();
@@ -82,12 +82,12 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   }
 
   async function* read(): AsyncGenerator<Uint8Array> {
-    yield* watchSilence(inbox.pieces(), idleTimeout, () => {
+    yield* watchSilence(inbox.chunks(), idleTimeout, () => {
       // When the response is complete, sending the rest of the request has a time limit of its own.
       if (state.response !== 'complete') failIdle();
     });
   }
-  const parser = createReplyParser(method, {
+  const parser = createResponseParser(method, {
     head: (came) => {
       head = came;
       state.response = 'arriving';
@@ -103,12 +103,12 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     },
   });
 
-  /** Resolves `reply` once the headers have arrived; body bytes that arrived with them are delivered without waiting. */
+  /** Resolves `response` once the headers have arrived; body bytes that arrived with them are delivered without waiting. */
   function deliver(): void {
     if (isDelivered || head === undefined) return;
     isDelivered = true;
     const whole = state.exchange === 'over' ? inbox.takeWhole() : undefined;
-    reply.resolve({ status: head.status, headers: head.headers, body: whole ? new WholeBody(whole) : read() });
+    response.resolve({ status: head.status, headers: head.headers, body: whole ? new WholeBody(whole) : read() });
   }
 
   function takeBytes(bytes: Uint8Array): boolean {
@@ -140,7 +140,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     // Errors here come from the source of the body, not from the network.
     writer.send(outgoing).catch(giveUp);
   }
-  return { reply: reply.promise, over: over.promise };
+  return { response: response.promise, over: over.promise };
 }
 
 interface Settling<T> {

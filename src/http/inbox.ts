@@ -2,10 +2,10 @@
 const longBody = 8 * 1024 * 1024;
 
 /** Size of a large chunk, bytes. */
-const pieceSize = 256 * 1024;
+const chunkSize = 256 * 1024;
 
 /** Unread chunks below this size, bytes, are collected too: the object of a chunk takes more memory than its bytes. */
-const smallPiece = 512;
+const smallChunk = 512;
 const gatheredSize = 16 * 1024;
 
 /** Maximum number of unread bytes before the connection is paused. */
@@ -31,30 +31,30 @@ export interface Inbox {
   readonly fail: (error: unknown) => void;
   readonly hasRoom: () => boolean;
   /** The bytes, in larger chunks than they arrived in. Can be read only once. */
-  readonly pieces: () => AsyncGenerator<Uint8Array>;
-  /** All bytes, instead of `pieces`, if the body has ended without an error; undefined otherwise. */
+  readonly chunks: () => AsyncGenerator<Uint8Array>;
+  /** All bytes, instead of `chunks`, if the body has ended without an error; undefined otherwise. */
   readonly takeWhole: () => Uint8Array | undefined;
 }
 
 /** Collects small chunks into large ones. */
-function createGatherer(give: (piece: Uint8Array) => void): { gather: (bytes: Uint8Array, size: number) => void; cut: () => void } {
-  let piece = Buffer.alloc(0);
+function createGatherer(give: (chunk: Uint8Array) => void): { gather: (bytes: Uint8Array, size: number) => void; cut: () => void } {
+  let chunk = Buffer.alloc(0);
   let [start, end] = [0, 0];
 
   /** Emits what the large chunk contains so far; its remaining space is filled later. */
   function cut(): void {
-    if (end > start) give(piece.subarray(start, end));
+    if (end > start) give(chunk.subarray(start, end));
     start = end;
   }
   function gather(bytes: Uint8Array, size: number): void {
     for (let rest = bytes; rest.length > 0;) {
-      if (end === piece.length) {
+      if (end === chunk.length) {
         cut();
-        piece = Buffer.allocUnsafeSlow(size);
+        chunk = Buffer.allocUnsafeSlow(size);
         [start, end] = [0, 0];
       }
-      const part = rest.subarray(0, piece.length - end);
-      piece.set(part, end);
+      const part = rest.subarray(0, chunk.length - end);
+      chunk.set(part, end);
       end += part.length;
       rest = rest.subarray(part.length);
     }
@@ -67,7 +67,7 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
   let full: Uint8Array[] = [];
   let waiting = 0;
   let isLong = false;
-  const { gather, cut } = createGatherer((piece) => void full.push(piece));
+  const { gather, cut } = createGatherer((chunk) => void full.push(chunk));
   const last: { isThere: boolean; failure?: { error: unknown } } = { isThere: false };
   let wake: (() => void) | undefined;
 
@@ -81,8 +81,8 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
     if (waiting === 0 && wake !== undefined) setImmediate(wakeReader);
     const isFirst = waiting === 0;
     waiting += bytes.length;
-    if (isShared && isLong) gather(bytes, pieceSize);
-    else if (bytes.length < smallPiece && !isFirst) gather(bytes, gatheredSize);
+    if (isShared && isLong) gather(bytes, chunkSize);
+    else if (bytes.length < smallChunk && !isFirst) gather(bytes, gatheredSize);
     else {
       // First emit what was collected, to keep the order.
       cut();
@@ -100,7 +100,7 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
     waiting = 0;
     return taken;
   }
-  async function* pieces(): AsyncGenerator<Uint8Array> {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
       while (waiting > 0 || !last.isThere) {
         if (waiting > 0) {
@@ -132,7 +132,7 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
       close();
     },
     hasRoom: () => waiting < mostWaiting,
-    pieces,
+    chunks,
     takeWhole,
   };
 }

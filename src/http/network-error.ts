@@ -9,7 +9,7 @@ interface Words {
 
 const trustHint = 'give the authority with --ca FILE; --insecure accepts any certificate and protects nothing';
 const untrusted: Words = { message: (host) => `the certificate of ${host} is not signed by a trusted authority`, hint: trustHint };
-const cut: Words = { message: (host) => `${host} closed the connection before the reply was complete`, transient: true };
+const cut: Words = { message: (host) => `${host} closed the connection before the response was complete`, transient: true };
 const timeHint = 'check the URL, or allow more time with --timeout';
 const slow: Words = { message: (host) => `${host} did not answer in time`, hint: timeHint, transient: true };
 const idle: Words = { message: (host) => `${host} sent nothing for too long`, hint: 'allow more time with --timeout', transient: true };

@@ -37,7 +37,7 @@ function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing
   delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
   if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
   if (body instanceof Uint8Array) given['content-length'] = String(body.length);
-  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is no method of HTTP`);
+  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is not a method of HTTP`);
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of Object.entries(given)) {
     if (!mayBeSent(name, value)) {
@@ -94,13 +94,13 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
 
   async function writeStream(stream: AsyncIterable<Uint8Array>, framing: Framing, length: number): Promise<void> {
     let missing = length;
-    for await (const piece of stream) {
+    for await (const chunk of stream) {
       if (isEnded()) return;
-      if (piece.length === 0) continue;
-      missing -= piece.length;
+      if (chunk.length === 0) continue;
+      missing -= chunk.length;
       if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than was announced');
-      if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
-      else await write(piece);
+      if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
+      else await write(chunk);
       // The service may respond, and close, before the source reports its end.
       if (framing === 'length' && missing === 0) markSent();
     }

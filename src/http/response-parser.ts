@@ -23,7 +23,7 @@ function refuse(message: string, code = 'HPE_INVALID_CONSTANT'): never {
 }
 
 /** The status and headers of a response. */
-export interface ReplyHead {
+export interface ResponseHead {
   readonly status: number;
   readonly headers: Headers;
   /** Length of the body in bytes; undefined when only its end determines it. */
@@ -33,8 +33,8 @@ export interface ReplyHead {
 }
 
 /** Receives the parts of a response. */
-export interface ReplyListener {
-  head(head: ReplyHead): void;
+export interface ResponseListener {
+  head(head: ResponseHead): void;
   /** A part of the body: a view of the bytes passed to `push`. */
   body(bytes: Uint8Array): void;
   /** The response is complete. @param rest unexpected bytes after it */
@@ -42,7 +42,7 @@ export interface ReplyListener {
 }
 
 /** Parses one response. */
-export interface ReplyParser {
+export interface ResponseParser {
   /** Parses the next bytes. @throws an error with an `HPE_` code when they cannot be part of a response */
   push(bytes: Uint8Array): void;
   /** Called when the connection has ended: true if that completes the response. */
@@ -77,10 +77,10 @@ function readHeaders(lines: readonly string[]): Headers {
 function readLength(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   // Repeated lengths are joined by a comma, which is not a digit.
-  return /^\d{1,15}$/.test(value) ? Number(value) : refuse('the content-length is no number', 'HPE_INVALID_CONTENT_LENGTH');
+  return /^\d{1,15}$/.test(value) ? Number(value) : refuse('the content-length is not a number', 'HPE_INVALID_CONTENT_LENGTH');
 }
 
-interface Framed extends ReplyHead {
+interface Framed extends ResponseHead {
   readonly framing: 'none' | 'length' | 'chunked' | 'rest';
 }
 
@@ -109,7 +109,7 @@ function readHead(text: string, method: string): Framed | undefined {
 /** Detects other protocols from incomplete headers, without waiting for their end. */
 function checkBeginning(text: string): void {
   const isHead = text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text);
-  if (!isHead || /(?:^|[^\r])\n/.test(text)) refuse('it does not begin as a reply');
+  if (!isHead || /(?:^|[^\r])\n/.test(text)) refuse('it does not begin as a response');
 }
 
 const nothing = Buffer.alloc(0);
@@ -118,7 +118,7 @@ const nothing = Buffer.alloc(0);
 type State = 'head' | 'length' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'over';
 
 /** Creates a parser for the response to a request with this method. */
-export function createReplyParser(method: string, listener: ReplyListener): ReplyParser {
+export function createResponseParser(method: string, listener: ResponseListener): ResponseParser {
   let state: State = 'head';
   /** The bytes of an incomplete line or of incomplete headers. */
   let held: Buffer = nothing;
@@ -231,7 +231,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
     chunk: takeChunk,
     'chunk-end': takeChunkEnd,
     trailers: takeTrailer,
-    over: () => refuse('there is more than a reply'),
+    over: () => refuse('there is more than a response'),
   };
 
   return {

@@ -1,4 +1,4 @@
-import type { Body, Headers, Reply } from '../api/message.ts';
+import type { Body, Headers, HttpResponse } from '../api/message.ts';
 
 /** A request to be sent. */
 export interface Outgoing {
@@ -50,7 +50,7 @@ export interface SessionMemory {
  * was read to its end. It does not sign, retry or follow redirections. @throws {NetworkError} also while the response body is read, when it
  * ends before its announced length
  */
-export type Send = (outgoing: Outgoing) => Promise<Reply>;
+export type Send = (outgoing: Outgoing) => Promise<HttpResponse>;
 
 /** A sender that keeps connections open between requests. */
 export interface Sender {

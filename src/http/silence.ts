@@ -3,7 +3,7 @@
  * chunk sizes and trailers count as silence too. Time in which the reader does not ask for a chunk does not count.
  */
 export async function* watchSilence(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   milliseconds: number,
   giveUp: () => void,
 ): AsyncGenerator<Uint8Array> {
@@ -12,9 +12,9 @@ export async function* watchSilence(
     if (isWaiting) giveUp();
   }, milliseconds);
   try {
-    for await (const piece of pieces) {
+    for await (const chunk of chunks) {
       isWaiting = false;
-      yield piece;
+      yield chunk;
       isWaiting = true;
       timer.refresh();
     }

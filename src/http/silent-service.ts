@@ -1,4 +1,4 @@
-import { WholeBody, type Body, type ByteStream, type Reply } from '../api/message.ts';
+import { WholeBody, type Body, type ByteStream, type HttpResponse } from '../api/message.ts';
 import { NetworkError, SilentServiceError } from '../base/errors.ts';
 import { isTransient } from './network-error.ts';
 import type { Outgoing, Send } from './send.ts';
@@ -77,25 +77,25 @@ export function createSilenceGuard(idleTimeout: number, now: () => number): (sen
     return error;
   }
 
-  async function* countSent(pieces: ByteStream): AsyncGenerator<Uint8Array> {
-    for await (const piece of pieces) {
+  async function* countSent(chunks: ByteStream): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
       markAlive();
-      yield piece;
+      yield chunk;
     }
   }
   function countBody(body: Body | undefined): Body | undefined {
     return body === undefined || body instanceof Uint8Array ? body : countSent(body);
   }
 
-  async function* countReceived(pieces: ByteStream, mayPause: boolean): AsyncGenerator<Uint8Array> {
+  async function* countReceived(chunks: ByteStream, mayPause: boolean): AsyncGenerator<Uint8Array> {
     let isWaiting = true;
     beginWait();
     try {
-      for await (const piece of pieces) {
+      for await (const chunk of chunks) {
         markAlive();
         endWait();
         isWaiting = false;
-        yield piece;
+        yield chunk;
         isWaiting = true;
         beginWait();
       }
@@ -107,18 +107,20 @@ export function createSilenceGuard(idleTimeout: number, now: () => number): (sen
   }
 
   return (send) =>
-    async (outgoing: Outgoing): Promise<Reply> => {
+    async (outgoing: Outgoing): Promise<HttpResponse> => {
       if (silence) throw silence;
       let giveUp: ((error: SilentServiceError) => void) | undefined;
       beginWait();
       try {
-        const reply = await new Promise<Reply>((resolve, reject) => {
+        const response = await new Promise<HttpResponse>((resolve, reject) => {
           giveUp = reject;
           giveUps.add(reject);
           send({ ...outgoing, body: countBody(outgoing.body) }).then(resolve, reject);
         });
         markAlive();
-        return reply.body instanceof WholeBody ? reply : { ...reply, body: countReceived(reply.body, outgoing.mayPause === true) };
+        return response.body instanceof WholeBody
+          ? response
+          : { ...response, body: countReceived(response.body, outgoing.mayPause === true) };
       } catch (error) {
         throw judge(error, false);
       } finally {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Reply } from '../api/message.ts';
-import { openConnection, shelfLife, type Connection } from './connection.ts';
+import type { HttpResponse } from '../api/message.ts';
+import { openConnection, maxIdleMs, type Connection } from './connection.ts';
 import { startExchange } from './exchange.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
@@ -58,10 +58,10 @@ export function createSocketSender(options: SendOptions): Sender {
     return opening;
   }
 
-  function release(pool: Pool, connection: Connection, patience = shelfLife): void {
+  function release(pool: Pool, connection: Connection, idleMs = maxIdleMs): void {
     // An idle connection does not keep the process running.
     connection.socket.unref();
-    pool.idle.push({ connection, until: Date.now() + patience });
+    pool.idle.push({ connection, until: Date.now() + idleMs });
     wake(pool);
   }
 
@@ -99,16 +99,16 @@ export function createSocketSender(options: SendOptions): Sender {
     return signal ? abandon(acquired, signal, (unused) => release(pool, unused)) : acquired;
   }
 
-  async function send(outgoing: Outgoing): Promise<Reply> {
+  async function send(outgoing: Outgoing): Promise<HttpResponse> {
     const { url, signal } = outgoing;
     const pool = find(url);
     const connection = (signal?.aborted === true ? undefined : takeIdle(pool)) ?? (await waitForOne(pool, url, signal));
     connection.socket.ref();
-    const { reply, over } = startExchange(connection, outgoing, options.idleTimeout);
-    void over.then((patience) => {
-      if (patience > 0) release(pool, connection, patience);
+    const { response, over } = startExchange(connection, outgoing, options.idleTimeout);
+    void over.then((idleMs) => {
+      if (idleMs > 0) release(pool, connection, idleMs);
     });
-    return await reply;
+    return await response;
   }
 
   return {
@@ -116,7 +116,7 @@ export function createSocketSender(options: SendOptions): Sender {
     prepare: (url, mayBeLong = false) => {
       const pool = find(url);
       if (pool.count > 0) return;
-      pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, until: Date.now() + shelfLife }));
+      pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, until: Date.now() + maxIdleMs }));
       // The error is reported by the request that uses the connection.
       pool.prepared.catch(() => undefined);
     },

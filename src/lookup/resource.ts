@@ -34,7 +34,7 @@ export interface Resource {
 }
 
 function wrong(word: string, message: string, hint: string): UsageError {
-  return new UsageError(`"${word}" is no resource: ${message}`, { hint });
+  return new UsageError(`"${word}" is not a resource: ${message}`, { hint });
 }
 
 /** Splits a path as users type it: `/my/keys/laptop`, `/login/keys`, `keys/laptop`, `account`. */
@@ -87,12 +87,12 @@ export function requestPath({ path }: Pick<Resource, 'path'>, account: string): 
 /** The role tags of a resource, from the response to a HEAD request; undefined when it does not exist. */
 export async function findTags(context: Context, resource: Pick<Resource, 'path'>): Promise<string[] | undefined> {
   const target = `/${encodePath(requestPath(resource, context.account))}`;
-  const reply = await context.compute.request({ method: 'HEAD', target });
-  if (reply.status >= 400 && reply.status !== 404) {
-    throw await readError(reply, { url: new URL(target, context.settings().url?.value), now: context.world.now });
+  const response = await context.compute.request({ method: 'HEAD', target });
+  if (response.status >= 400 && response.status !== 404) {
+    throw await readError(response, { url: new URL(target, context.settings().url?.value), now: context.world.now });
   }
   // The connection cannot be reused before the body has been read to its end.
-  await readBounded(reply.body, 1024 * 1024, 'the service');
-  if (reply.status === 404) return undefined;
-  return splitList(reply.headers['role-tag']);
+  await readBounded(response.body, 1024 * 1024, 'the service');
+  if (response.status === 404) return undefined;
+  return splitList(response.headers['role-tag']);
 }

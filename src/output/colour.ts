@@ -15,19 +15,19 @@ export function colourEnabled(choice: ColourChoice, env: World['env'], isTermina
   return isTerminal && env['TERM'] !== 'dumb' && env['CLICOLOR'] !== '0';
 }
 
-type Brush = (text: string) => string;
+type Style = (text: string) => string;
 
 /** Functions that style text. */
 export interface Paint {
-  readonly bold: Brush;
-  readonly dim: Brush;
-  readonly red: Brush;
-  readonly yellow: Brush;
-  readonly green: Brush;
-  readonly cyan: Brush;
+  readonly bold: Style;
+  readonly dim: Style;
+  readonly red: Style;
+  readonly yellow: Style;
+  readonly green: Style;
+  readonly cyan: Style;
 }
 
-const keep: Brush = (text) => text;
+const keep: Style = (text) => text;
 const noPaint: Paint = { bold: keep, dim: keep, red: keep, yellow: keep, green: keep, cyan: keep };
 
 /** Functions that style text, or return it unchanged if not enabled. */

@@ -18,7 +18,7 @@ export interface Expression {
 }
 
 /** Characters of records that are filtered together. */
-const pieceLength = 64 * 1024;
+const chunkLength = 64 * 1024;
 
 /** Most characters of JSON that are filtered as a whole. */
 const longestText = 256 * 1024 * 1024;
@@ -68,7 +68,7 @@ export function createFilterWriter(expression: Expression, isEach: boolean, isTe
     pieces.push(text);
     size += text.length;
     if (isEach) {
-      if (size >= pieceLength) return flush();
+      if (size >= chunkLength) return flush();
       turn ??= setImmediate(flushLater);
     } else if (size > longestText) {
       throw new UsageError('--jq: this is too much JSON to be filtered as a whole', {

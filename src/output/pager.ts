@@ -25,9 +25,9 @@ function pagerEnvironment(env: World['env']): NodeJS.ProcessEnv {
   return { ...env, LESS: env['LESS'] ?? 'FRX', LV: env['LV'] ?? '-c' };
 }
 
-function countLines(pieces: readonly Buffer[]): number {
+function countLines(chunks: readonly Buffer[]): number {
   let lines = 0;
-  for (const piece of pieces) for (const byte of piece) if (byte === 0x0a) lines += 1;
+  for (const chunk of chunks) for (const byte of chunk) if (byte === 0x0a) lines += 1;
   return lines;
 }
 
@@ -46,12 +46,12 @@ export function openPager(command: string, { env, stdout }: Pick<World, 'env' | 
   }
 
   const stream = new Writable({
-    write(piece: Buffer, _encoding, done) {
+    write(chunk: Buffer, _encoding, done) {
       if (early === undefined) {
-        pager?.stdin.write(piece, done);
+        pager?.stdin.write(chunk, done);
         return;
       }
-      early.push(piece);
+      early.push(chunk);
       // One row is for the shell prompt.
       if (countLines(early) < rows) {
         done();

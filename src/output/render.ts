@@ -139,7 +139,7 @@ async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: R
       if (options.filter) throw new UsageError('--jq filters JSON, and this command prints text');
       return writeText(output.text, writer);
     case 'bytes':
-      for await (const piece of output.body) await writer.writeBytes(piece);
+      for await (const chunk of output.body) await writer.writeBytes(chunk);
       return undefined;
   }
 }

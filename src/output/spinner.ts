@@ -10,7 +10,7 @@ export interface SpinnerOptions {
 }
 
 /** Milliseconds before the spinner is shown; shorter work does not load ora. */
-const patience = 200;
+const timeoutMs = 200;
 
 interface Spinner {
   text: string;
@@ -52,7 +52,7 @@ export async function withSpinner<T>(
   }
   const timer = setTimeout(() => {
     if (err.isForeground?.() !== false) starting = start();
-  }, patience);
+  }, timeoutMs);
 
   try {
     return await work((text) => {

@@ -12,7 +12,7 @@ export interface Writer {
   readonly close: () => Promise<void>;
 }
 
-const pieceLength = 64 * 1024;
+const chunkLength = 64 * 1024;
 
 function describeClosed(cause?: unknown): Error {
   return new ClosedPipe('the output is closed', { cause });
@@ -31,7 +31,7 @@ interface Outlet {
   /** @throws the stream's error */
   readonly check: () => void;
   readonly hasFailed: () => boolean;
-  readonly send: (piece: string | Uint8Array) => Promise<void> | undefined;
+  readonly send: (chunk: string | Uint8Array) => Promise<void> | undefined;
   /** Waits until all sent chunks are written. @throws as `check` */
   readonly settle: () => Promise<void>;
   readonly release: () => void;
@@ -82,11 +82,11 @@ function createOutlet(out: Pick<OutputStream, 'stream'>, onFree: () => void): Ou
     blocked: () => blocked,
     check,
     hasFailed: () => failure !== undefined,
-    send: (piece) => {
+    send: (chunk) => {
       const stream = open();
       if (failure !== undefined) return undefined;
       last = new Promise((resolve) => {
-        const more = stream.write(piece, (error) => {
+        const more = stream.write(chunk, (error) => {
           if (error) fail(error);
           resolve();
         });
@@ -126,9 +126,9 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
   function flush(): Promise<void> | undefined {
     clearImmediate(turn);
     turn = undefined;
-    const piece = text;
+    const chunk = text;
     text = '';
-    return piece === '' ? outlet.blocked() : outlet.send(piece);
+    return chunk === '' ? outlet.blocked() : outlet.send(chunk);
   }
 
   function schedule(): void {
@@ -149,7 +149,7 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
     write(more) {
       outlet.check();
       text += more;
-      if (text.length >= pieceLength) return waitToFlush();
+      if (text.length >= chunkLength) return waitToFlush();
       schedule();
       return undefined;
     },

@@ -29,7 +29,7 @@ function checkExact(word: string, place: Place, known: ReadonlySet<string>): Pla
     return { message: `actions are in lower case: ${quoteForMessage(word)} never matches, write ${mended}`, place, suggestion: mended };
   }
   const nearest = findOtherName(word) ?? findNearest(word, known);
-  const message = `${quoteForMessage(word)} is no known action`;
+  const message = `${quoteForMessage(word)} is not a known action`;
   return nearest === undefined ? { message, place } : { message: `${message}: did you mean ${nearest}?`, place, suggestion: nearest };
 }
 
@@ -75,7 +75,7 @@ function checkResource(identifier: Identifier, place: Place, known: ReadonlySet<
   const word = quoteForMessage(identifier.text);
   if (known.has(identifier.text.toLowerCase()))
     return { message: `${word} is read as a resource, so the rule never matches: put AND or a comma between actions`, place };
-  return { message: `${word} is no path, so the rule never matches: leave resources to role tags, or write *`, place };
+  return { message: `${word} is not a path, so the rule never matches: leave resources to role tags, or write *`, place };
 }
 
 function checkPrincipals({ rule, placeOf }: PlacedRule): PlacedFinding[] {

@@ -78,7 +78,7 @@ function readType(reader: Reader): TypeName | undefined {
   if (isTypeName(token.text)) return token.text;
   const nearest = findNearest(token.text, typeNames);
   const hint = nearest === undefined ? `the types are ${typeNames.join(', ')}` : `did you mean ${nearest}?`;
-  throw reader.fail(`${quoteForMessage(token.text)} is no type: ${hint}`, token);
+  throw reader.fail(`${quoteForMessage(token.text)} is not a type: ${hint}`, token);
 }
 
 /** The types most likely meant for a name without a type, for the hint. */
@@ -107,7 +107,7 @@ function readOperator(reader: Reader, type: TypeName): Operator {
   const list = available.join(' ');
   if (operator === undefined) {
     if (!/^[=<>!]/.test(token.text)) reader.refuseReserved(token, 'an operator');
-    throw reader.fail(`${quoteForMessage(token.text)} is no operator: the type ${type} has ${list}`, token);
+    throw reader.fail(`${quoteForMessage(token.text)} is not an operator: the type ${type} has ${list}`, token);
   }
   if (!available.includes(operator)) throw reader.fail(`the type ${type} has no operator ${operator}: it has ${list}`, token);
   return operator;
@@ -138,12 +138,12 @@ function readValues(reader: Reader, type: TypeName): string[] {
 /** Escapes bare slashes in an expression, so that it can be written without quotation marks. */
 function escapeSlashes(body: string): string {
   let inClass = false;
-  return body.replaceAll(/\\[^]|[[\]/\n\r]/g, (piece) => {
-    if (piece === '[') inClass = true;
-    if (piece === ']') inClass = false;
-    if (piece === '\n') return '\\n';
-    if (piece === '\r') return '\\r';
-    return piece === '/' && !inClass ? '\\/' : piece.replace('\n', 'n').replace('\r', 'r');
+  return body.replaceAll(/\\[^]|[[\]/\n\r]/g, (chunk) => {
+    if (chunk === '[') inClass = true;
+    if (chunk === ']') inClass = false;
+    if (chunk === '\n') return '\\n';
+    if (chunk === '\r') return '\\r';
+    return chunk === '/' && !inClass ? '\\/' : chunk.replace('\n', 'n').replace('\r', 'r');
   });
 }
 

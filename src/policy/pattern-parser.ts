@@ -1,7 +1,7 @@
 /** The syntax tree of a regular expression. */
 export type Node =
-  | { kind: 'letter'; source: string }
-  | { kind: 'border'; sign: string }
+  | { kind: 'character'; source: string }
+  | { kind: 'anchor'; sign: string }
   | { kind: 'sequence'; parts: Node[] }
   | { kind: 'choice'; options: Node[] }
   | { kind: 'repeat'; part: Node; least: number; most: number };
@@ -36,28 +36,32 @@ class PatternReader {
 
   #readSequence(): Node {
     const parts: Node[] = [];
-    for (let letter = this.#body[this.#at]; letter !== undefined && letter !== '|' && letter !== ')'; letter = this.#body[this.#at]) {
-      const part = this.#readAtom(letter);
-      parts.push(part.kind === 'border' ? part : this.#readRepeat(part));
+    for (
+      let character = this.#body[this.#at];
+      character !== undefined && character !== '|' && character !== ')';
+      character = this.#body[this.#at]
+    ) {
+      const part = this.#readAtom(character);
+      parts.push(part.kind === 'anchor' ? part : this.#readRepeat(part));
     }
     return { kind: 'sequence', parts };
   }
 
-  #readAtom(letter: string): Node {
-    if (letter === '^' || letter === '$') return this.#take('border', 1);
-    if (letter === '(') return this.#readGroup();
-    if (letter === '[') return this.#readClass();
-    if (letter === '\\') return this.#readEscape();
-    const whole = this.#unicode ? String.fromCodePoint(this.#body.codePointAt(this.#at) ?? 0) : letter;
+  #readAtom(character: string): Node {
+    if (character === '^' || character === '$') return this.#take('anchor', 1);
+    if (character === '(') return this.#readGroup();
+    if (character === '[') return this.#readClass();
+    if (character === '\\') return this.#readEscape();
+    const whole = this.#unicode ? String.fromCodePoint(this.#body.codePointAt(this.#at) ?? 0) : character;
     // A brace, bracket or slash that is literal in the whole expression must be escaped in an expression of its own.
     this.#at += whole.length;
-    return { kind: 'letter', source: /^[{}\]/]$/.test(whole) ? `\\${whole}` : whole };
+    return { kind: 'character', source: /^[{}\]/]$/.test(whole) ? `\\${whole}` : whole };
   }
 
-  #take(kind: 'border' | 'letter', length: number): Node {
+  #take(kind: 'anchor' | 'character', length: number): Node {
     const text = this.#body.slice(this.#at, this.#at + length);
     this.#at += length;
-    return kind === 'border' ? { kind, sign: text } : { kind, source: text };
+    return kind === 'anchor' ? { kind, sign: text } : { kind, source: text };
   }
 
   #readGroup(): Node {
@@ -75,18 +79,18 @@ class PatternReader {
   #readClass(): Node {
     const whole = /\[(?:\\[^]|[^\]\\])*\]/y;
     whole.lastIndex = this.#at;
-    return this.#take('letter', whole.exec(this.#body)?.[0].length ?? 1);
+    return this.#take('character', whole.exec(this.#body)?.[0].length ?? 1);
   }
 
   #readEscape(): Node {
     const next = this.#body[this.#at + 1] ?? '';
-    if (next === 'b' || next === 'B') return this.#take('border', 2);
+    if (next === 'b' || next === 'B') return this.#take('anchor', 2);
     if (/[1-9k]/.test(next)) throw new Unsupported('refers back to a group');
     const long = this.#unicode
       ? /\\(?:u\{[0-9A-Fa-f]+\}|[uU][dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|[pP]\{[^}]*\}|[^])/y
       : /\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|c[A-Za-z]|0[0-7]{0,2}|[^])/y;
     long.lastIndex = this.#at;
-    return this.#take('letter', long.exec(this.#body)?.[0].length ?? 2);
+    return this.#take('character', long.exec(this.#body)?.[0].length ?? 2);
   }
 
   #readRepeat(part: Node): Node {

@@ -17,32 +17,32 @@ const mostSteps = 500;
 
 /** One instruction of a compiled pattern: read a character, continue at one or two places, check an anchor, or finish. */
 type Step =
-  | { kind: 'read'; test: (letter: string) => boolean }
+  | { kind: 'read'; test: (character: string) => boolean }
   | { kind: 'fork'; first: number; second: number }
-  | { kind: 'border'; holds: (before: string | undefined, after: string | undefined) => boolean }
+  | { kind: 'anchor'; holds: (before: string | undefined, after: string | undefined) => boolean }
   | { kind: 'done' };
 
-function isWordLetter(letter: string | undefined): boolean {
-  return letter !== undefined && /^\w$/.test(letter);
+function isWordLetter(character: string | undefined): boolean {
+  return character !== undefined && /^\w$/.test(character);
 }
 
 /** Tests single characters with JavaScript's RegExp; caches up to 256 results. */
-function testLetters(source: string, flags: string): (letter: string) => boolean {
-  if (/^[\w-]$/.test(source) && !flags.includes('i')) return (letter) => letter === source;
+function testLetters(source: string, flags: string): (character: string) => boolean {
+  if (/^[\w-]$/.test(source) && !flags.includes('i')) return (character) => character === source;
   const single = new RegExp(`^(?:${source})$`, flags.replaceAll(/[gm]/g, ''));
   const known = new Map<string, boolean>();
-  return (letter) => {
-    const before = known.get(letter);
+  return (character) => {
+    const before = known.get(character);
     if (before !== undefined) return before;
-    const result = single.test(letter);
-    if (known.size < 256) known.set(letter, result);
+    const result = single.test(character);
+    if (known.size < 256) known.set(character, result);
     return result;
   };
 }
 
-const isLineEnd = (letter: string | undefined): boolean => letter === undefined || /^[\n\r\u2028\u2029]$/.test(letter);
+const isLineEnd = (character: string | undefined): boolean => character === undefined || /^[\n\r\u2028\u2029]$/.test(character);
 
-function findBorder(sign: string, multiline: boolean): (before: string | undefined, after: string | undefined) => boolean {
+function findAnchor(sign: string, multiline: boolean): (before: string | undefined, after: string | undefined) => boolean {
   if (sign === '^') return (before) => (multiline ? isLineEnd(before) : before === undefined);
   if (sign === '$') return (_before, after) => (multiline ? isLineEnd(after) : after === undefined);
   const wanted = sign === '\\b';
@@ -51,11 +51,11 @@ function findBorder(sign: string, multiline: boolean): (before: string | undefin
 
 function addSteps(steps: Step[], node: Node, flags: string): void {
   switch (node.kind) {
-    case 'letter':
+    case 'character':
       steps.push({ kind: 'read', test: testLetters(node.source, flags) });
       return;
-    case 'border':
-      steps.push({ kind: 'border', holds: findBorder(node.sign, flags.includes('m')) });
+    case 'anchor':
+      steps.push({ kind: 'anchor', holds: findAnchor(node.sign, flags.includes('m')) });
       return;
     case 'sequence':
       for (const part of node.parts) addSteps(steps, part, flags);
@@ -112,7 +112,7 @@ function countSteps(node: Node): number {
 }
 
 /** Follows all paths through the steps in parallel. */
-function runSteps(steps: readonly Step[], letters: readonly string[], budget: Budget): boolean | undefined {
+function runSteps(steps: readonly Step[], characters: readonly string[], budget: Budget): boolean | undefined {
   const seen = new Int32Array(steps.length).fill(-1);
   let reading: number[] = [];
   const enter = (start: number, at: number, into: number[]): boolean => {
@@ -125,18 +125,18 @@ function runSteps(steps: readonly Step[], letters: readonly string[], budget: Bu
       if (step?.kind === 'done') return true;
       if (step?.kind === 'read') into.push(index);
       if (step?.kind === 'fork') open.push(step.second, step.first);
-      if (step?.kind === 'border' && step.holds(letters[at - 1], letters[at])) open.push(index + 1);
+      if (step?.kind === 'anchor' && step.holds(characters[at - 1], characters[at])) open.push(index + 1);
     }
     return false;
   };
-  for (let at = 0; at <= letters.length; at++) {
+  for (let at = 0; at <= characters.length; at++) {
     budget.left -= reading.length;
     if (isExhausted(budget)) return undefined;
     const next: number[] = [];
-    const letter = letters[at - 1];
+    const character = characters[at - 1];
     for (const index of reading) {
       const step = steps[index];
-      if (letter !== undefined && step?.kind === 'read' && step.test(letter) && enter(index + 1, at, next)) return true;
+      if (character !== undefined && step?.kind === 'read' && step.test(character) && enter(index + 1, at, next)) return true;
     }
     // A match may begin anywhere.
     if (enter(0, at, next)) return true;

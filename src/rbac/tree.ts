@@ -21,7 +21,7 @@ export function readTreePath(word: string, account: string): string {
   const path = below.replace(/\/+$/, '');
   if (!isStoragePath(path)) return readResource(word, account).path;
   if (path.split('/').some((part) => ['', '.', '..'].includes(part))) {
-    throw new UsageError(`"${word}" is no path: a part of it is empty or dots`, { hint: 'paths are such as stor/photos' });
+    throw new UsageError(`"${word}" is not a path: a part of it is empty or dots`, { hint: 'paths are such as stor/photos' });
   }
   return path;
 }

@@ -86,9 +86,9 @@ export async function openUnderLease(
   }
 }
 
-/** Closes after up to `patience` milliseconds in which running work may finish. */
+/** Closes after up to `timeoutMs` milliseconds in which running work may finish. */
 interface Closable {
-  close(patience?: number): Promise<void>;
+  close(timeoutMs?: number): Promise<void>;
 }
 
 /** Runs a gateway or worker. Its `watch` is closed last, after the lease is released. */
@@ -107,8 +107,8 @@ export async function runMember<T extends Closable>(
     const running = await start(member);
     return {
       ...running,
-      close: async (patience) => {
-        await running.close(patience);
+      close: async (timeoutMs) => {
+        await running.close(timeoutMs);
         await end();
       },
     };

@@ -43,7 +43,7 @@ export interface Foundation {
 }
 
 /** Milliseconds that requests have to finish before the foundation is replaced. */
-const patience = 5000;
+const graceMs = 5000;
 
 /** Serializes work: each call starts when the previous one has ended, whether it succeeded or failed. */
 function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
@@ -94,7 +94,7 @@ export function createLiveState(
   }
 
   async function exchange(folder: string): Promise<void> {
-    await gate.shut(patience);
+    await gate.shut(graceMs);
     await current.jobs?.close();
     await current.store.close();
     try {

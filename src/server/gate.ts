@@ -8,8 +8,8 @@ export interface Gate {
   guard(name: keyof Services): Service;
   /** Admits requests, to these services. */
   open(services: Services): void;
-  /** Holds back new requests, and waits for running ones for up to `patience` milliseconds. Responses that have begun continue. */
-  shut(patience: number): Promise<void>;
+  /** Holds back new requests, and waits for running ones for up to `graceMs`. Responses that have begun continue. */
+  shut(graceMs: number): Promise<void>;
 }
 
 /** @param headers added to every response */
@@ -31,8 +31,8 @@ export function createGate(headers: Headers): Gate {
       const services = current ?? (await admit());
       inside += 1;
       try {
-        const reply = await services[name](request, connection);
-        return { ...reply, headers: { ...reply.headers, ...headers } };
+        const response = await services[name](request, connection);
+        return { ...response, headers: { ...response.headers, ...headers } };
       } finally {
         inside -= 1;
         if (inside === 0) tellEmpty();
@@ -42,12 +42,12 @@ export function createGate(headers: Headers): Gate {
       current = services;
       wakeWaiting();
     },
-    shut: async (patience) => {
+    shut: async (graceMs) => {
       current = undefined;
       opened = close();
       if (inside === 0) return;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, patience);
+        const timer = setTimeout(resolve, graceMs);
         tellEmpty = () => {
           clearTimeout(timer);
           resolve();

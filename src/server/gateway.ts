@@ -62,8 +62,8 @@ export interface Gateway {
   reload(): Promise<void>;
   /** Reports that it is not ready, and closes each connection after its next response. It continues to serve until it is closed. */
   drain(): void;
-  /** Lets requests finish for up to `patience` milliseconds, then releases the lease. */
-  close(patience?: number): Promise<void>;
+  /** Lets requests finish for up to `graceMs`, then releases the lease. */
+  close(graceMs?: number): Promise<void>;
 }
 
 const defaultDatacenter = 'local';
@@ -141,11 +141,11 @@ async function serve(
   if (tasks !== undefined) state.tasks = tasks.read;
   const { keepGarbage: keep, collects = true } = options;
   const collecting = collects ? keepCollecting({ store, settings, now, keeping, log, holder: lease.id, keep }) : undefined;
-  const closeAll = async (patience?: number): Promise<void> => {
+  const closeAll = async (graceMs?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();
     const background = [engine?.close(), collecting?.stop(), stopFolding(), garbage?.stop(), tasks?.stop()];
-    await Promise.all([compute.close(patience), storage.close(patience), ...background]);
+    await Promise.all([compute.close(graceMs), storage.close(graceMs), ...background]);
   };
   try {
     await nameServices(store, own);
@@ -169,9 +169,9 @@ async function serve(
     id: lease.id,
     reload: async () => following?.reload(),
     drain,
-    close: (patience) => {
+    close: (graceMs) => {
       drain();
-      return closeAll(patience);
+      return closeAll(graceMs);
     },
   };
 }

@@ -45,8 +45,8 @@ export interface LocalService extends LocalAccount, ShownIsolation {
   readonly startedAt: number;
   /** The isolation that this start detects, which alone applies to tasks. The one shown until then may be that of an earlier start. */
   readonly tried: Promise<ShownIsolation>;
-  /** Lets requests finish for up to `patience` milliseconds, then closes the store. */
-  close(patience?: number): Promise<void>;
+  /** Lets requests finish for up to `graceMs`, then closes the store. */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** Default name of the datacenter. */

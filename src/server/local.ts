@@ -187,12 +187,12 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
     startedAt,
     ...(known ?? (await tried)),
     tried,
-    close: async (patience) => {
+    close: async (graceMs) => {
       await control?.close();
       // Clearing the faults releases the requests that they delay, so that these can finish.
       settings.faults.clear();
       given.replay?.close();
-      const closing = Object.values<Listener>({ ...listeners }).map((listener) => listener.close(patience));
+      const closing = Object.values<Listener>({ ...listeners }).map((listener) => listener.close(graceMs));
       await Promise.all([...closing, live.close()]);
     },
   };

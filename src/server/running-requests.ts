@@ -53,8 +53,8 @@ export function countRequests(service: Service, lease: Pick<Lease, 'begin' | 'wi
     };
     const running: Running = { ...begun, end };
     try {
-      const reply = await lease.within(running, () => service(request, connection));
-      return { ...reply, body: follow(reply.body, running) };
+      const response = await lease.within(running, () => service(request, connection));
+      return { ...response, body: follow(response.body, running) };
     } catch (error) {
       running.end();
       throw error;

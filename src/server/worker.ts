@@ -34,8 +34,8 @@ export interface Worker {
   readonly id: string;
   readonly adminUrl: string | undefined;
   readonly isolation: IsolationKind;
-  /** Claims no further tasks, lets running ones finish for up to `patience` milliseconds, and gives back the rest. */
-  close(patience?: number): Promise<void>;
+  /** Claims no further tasks, lets running ones finish for up to `graceMs`, and gives back the rest. */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** Milliseconds between two polls for the URL of the object storage while no gateway has stored it. */
@@ -96,10 +96,10 @@ async function work(
       id,
       adminUrl,
       isolation: kind,
-      close: async (patience) => {
+      close: async (graceMs) => {
         state.phase = 'draining';
         await stopFollowing();
-        await engine.close(patience);
+        await engine.close(graceMs);
         await endFollowing();
       },
     };

@@ -196,9 +196,9 @@ export function createConnections(options: ConnectOptions): Connections {
       const stopWatching = isSentSoon ? notices.watch(url.host) : () => undefined;
       // Loads the module that shows most results while the service works.
       if (bulk === undefined) setImmediate(() => void import('../output/render.ts'));
-      const reply = await sent.finally(stopWatching);
-      if (reply.status < 400) signing.remember();
-      return reply;
+      const response = await sent.finally(stopWatching);
+      if (response.status < 400) signing.remember();
+      return response;
     };
     const clientOptions: ClientOptions = {
       endpoint: {

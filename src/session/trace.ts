@@ -52,13 +52,13 @@ export function createTrace(level: number, write: (line: string) => void): (even
       show('>', `${outgoing.method} ${redactUrl(outgoing.url)}${event.attempt > 1 ? ` (try ${event.attempt})` : ''}`);
       if (level > 1) showHeaders('>', outgoing.headers);
       if (level > 1) showRequestBody(outgoing.body);
-    } else if (event.kind === 'reply') {
-      const { reply, milliseconds } = event;
-      const id = reply.headers['request-id'] ?? reply.headers['x-request-id'] ?? 'none';
-      const time = reply.headers['response-time'] ?? reply.headers['x-response-time'];
-      show('<', `${reply.status} in ${milliseconds} ms${time === undefined ? '' : ` (service ${time} ms)`}, request ${id}`);
-      if (level > 1) showHeaders('<', reply.headers);
-      if (level > 1 && isText(reply.headers)) reply.body = copyBody(reply.body, (text) => show('<', text));
+    } else if (event.kind === 'response') {
+      const { response, milliseconds } = event;
+      const id = response.headers['request-id'] ?? response.headers['x-request-id'] ?? 'none';
+      const time = response.headers['response-time'] ?? response.headers['x-response-time'];
+      show('<', `${response.status} in ${milliseconds} ms${time === undefined ? '' : ` (service ${time} ms)`}, request ${id}`);
+      if (level > 1) showHeaders('<', response.headers);
+      if (level > 1 && isText(response.headers)) response.body = copyBody(response.body, (text) => show('<', text));
     } else show('*', `${explain(event.error).message}; trying again in ${Math.round(event.wait)} ms`);
   };
 }

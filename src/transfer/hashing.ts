@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 /** An MD5 that is being computed. */
 export interface Hasher {
   /** Accepts a chunk; resolves when more may follow. Undefined means immediately. */
-  update(piece: Uint8Array): Promise<void> | undefined;
+  update(chunk: Uint8Array): Promise<void> | undefined;
   /**
    * Writes all following bytes to an open file too, in order, starting at this position; absent where bytes are hashed on this thread.
    * The file must stay open until `digest` or `drop` has resolved.
@@ -74,7 +74,7 @@ parentPort.on('message', ({ id, slots, slot, length, file, position, ends }) => 
 function hashHere(): Hasher {
   const hash = createHash('md5');
   return {
-    update: (piece) => void hash.update(piece),
+    update: (chunk) => void hash.update(chunk),
     digest: () => Promise.resolve(hash.digest('base64')),
     drop: () => Promise.resolve(),
   };
@@ -84,7 +84,7 @@ function hashHere(): Hasher {
 export const hashingHere: Hashing = { start: hashHere };
 
 /** A message from the thread. */
-interface Told {
+interface HashMessage {
   readonly id: number;
   readonly slot?: number;
   readonly digest?: string;
@@ -94,7 +94,7 @@ interface Told {
 
 /** The hasher that receives messages of the thread. */
 interface Listener {
-  readonly told: (message: Told) => void;
+  readonly receive: (message: HashMessage) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -139,7 +139,7 @@ function openExchange({ id, worker, listeners, memories, release }: Place): Exch
     if (listeners.delete(id)) release();
   }
   listeners.set(id, {
-    told: ({ slot, digest, failure: reason }) => {
+    receive: ({ slot, digest, failure: reason }) => {
       if (slot !== undefined) isBusy[slot] = false;
       if (reason) failure ??= Object.assign(new Error(reason.message), reason);
       wake();
@@ -203,25 +203,25 @@ function hashThere(place: Place): Hasher {
   }
 
   /** Copies as many bytes as fit into the slot and returns the rest. */
-  function fill(piece: Uint8Array): Uint8Array {
-    const part = piece.subarray(0, slotSize - filled);
+  function fill(chunk: Uint8Array): Uint8Array {
+    const part = chunk.subarray(0, slotSize - filled);
     views[current]?.set(part, filled);
     filled += part.length;
     if (filled === slotSize) submit();
-    return piece.subarray(part.length);
+    return chunk.subarray(part.length);
   }
 
-  async function fillOn(piece: Uint8Array): Promise<void> {
-    for (let rest = piece; rest.length > 0;) {
+  async function fillOn(chunk: Uint8Array): Promise<void> {
+    for (let rest = chunk; rest.length > 0;) {
       await waitForSlot();
       rest = fill(rest);
     }
   }
 
   return {
-    update: (piece) => {
+    update: (chunk) => {
       assertWell();
-      const rest = isBusy[current] === true ? piece : fill(piece);
+      const rest = isBusy[current] === true ? chunk : fill(chunk);
       return rest.length > 0 ? fillOn(rest) : undefined;
     },
     writeTo: (descriptor, position) => {
@@ -248,7 +248,7 @@ export function createHashing(): Hashing {
 
   function startWorker(): Worker {
     const started = new Worker(threadCode, { eval: true, execArgv: [] });
-    started.on('message', (message: Told) => listeners.get(message.id)?.told(message));
+    started.on('message', (message: HashMessage) => listeners.get(message.id)?.receive(message));
     started.on('error', (error: Error) => {
       worker = undefined;
       for (const { failed } of listeners.values()) failed(error);

@@ -103,8 +103,8 @@ async function measureTable(name: string): Promise<{ table: number; indexes: num
 /** Requests by both gateways in turn; each must be answered with a status. */
 function load(count: number, status: number, method: string, pathOf: (number: number) => string, body?: Buffer) {
   return measureLoad({ count, concurrency }, async (number) => {
-    const reply = await (services[number % 2] ?? first).storage(method, pathOf(number), body ? { body } : {});
-    if (reply.status !== status) throw new Error(`${method} ${pathOf(number)}: ${reply.status} ${reply.text}`);
+    const response = await (services[number % 2] ?? first).storage(method, pathOf(number), body ? { body } : {});
+    if (response.status !== status) throw new Error(`${method} ${pathOf(number)}: ${response.status} ${response.text}`);
   });
 }
 

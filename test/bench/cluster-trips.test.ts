@@ -43,8 +43,8 @@ test.each(delays)('GET and PUT of small objects, PostgreSQL %s ms away', { timeo
   const gateway = await createTestService({ open: () => openClusterStore({ database, bytes }) });
   const measure = (method: 'GET' | 'PUT', status: number, pathOf: (number: number) => string): Promise<Measured> =>
     measureLoad({ count, concurrency }, async (number) => {
-      const reply = await gateway.storage(method, pathOf(number), method === 'PUT' ? { body } : {});
-      expect(reply.status).toBe(status);
+      const response = await gateway.storage(method, pathOf(number), method === 'PUT' ? { body } : {});
+      expect(response.status).toBe(status);
     });
   const created = await measure('PUT', 204, (number) => `/demo/stor/o${number}`);
   const replaced = await measure('PUT', 204, (number) => `/demo/stor/o${number}`);

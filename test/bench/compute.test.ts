@@ -8,9 +8,9 @@ import { useLocal, type Sandbox } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 
 /**
- * Lists of a thousand entries through the whole program, against bare HTTP replies to the same signed request. "Twice the time" is
+ * Lists of a thousand entries through the whole program, against bare HTTP responses to the same signed request. "Twice the time" is
  * promised in two ways, and both must hold:
- * - whole processes, start-up and all, against a program of Node.js that only sends the request and prints the reply: both begin with
+ * - whole processes, start-up and all, against a program of Node.js that only sends the request and prints the response: both begin with
  *   the start of Node.js and a handshake, and ours signs, checks, and lays out a table besides;
  * - what a thousand entries add to the time of the program, against all that curl takes, which starts in a few milliseconds.
  * The other lines show the rest: what the entries add on either side, and whole processes against curl, most of which is the start of
@@ -60,10 +60,10 @@ function measure(starts: readonly Start[]): number[] {
   return times.map(median);
 }
 
-/** Sends what it is told to and prints the reply, and nothing else. */
+/** Sends what it is told to and prints the response, and nothing else. */
 const bareProgram = `const [url, ca, ...lines] = process.argv.slice(2);
 const headers = Object.fromEntries(lines.map((line) => line.split(/: (.*)/)));
-require('node:https').get(url, { ca: require('node:fs').readFileSync(ca), headers, agent: false }, (reply) => reply.pipe(process.stdout));`;
+require('node:https').get(url, { ca: require('node:fs').readFileSync(ca), headers, agent: false }, (response) => response.pipe(process.stdout));`;
 
 /** curl and bare Node.js with the request that the program would send, signed now. */
 async function sign(user: Sandbox, noun: string): Promise<{ curl: string[]; bare: string[] }> {
@@ -104,7 +104,7 @@ test.each([
     most: 2,
   });
   report('bench', {
-    name: `${lists}: what the entries add to the time of the program; curl, the whole replies`,
+    name: `${lists}: what the entries add to the time of the program; curl, the whole responses`,
     ours: milliseconds(entries),
     theirs: milliseconds(theirs),
     ratio: entries / theirs,

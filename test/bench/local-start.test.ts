@@ -22,8 +22,8 @@ const pause = 3;
 /** Whether a port answers a request, whatever it says. */
 function asks(url: string, ca: string): Promise<boolean> {
   return new Promise((settle) => {
-    const asked = request(url, { ca, agent: false }, (reply) => {
-      reply.resume();
+    const asked = request(url, { ca, agent: false }, (response) => {
+      response.resume();
       settle(true);
     });
     asked.on('error', () => settle(false)).end();

@@ -30,9 +30,9 @@ async function listBare(path: string): Promise<{ seconds: number; entries: numbe
   let entries = 0;
   async function list(directory: string): Promise<void> {
     for (let marker = '', isMore = true; isMore;) {
-      const reply = await services.send('storage', 'GET', `${directory}?limit=1000&marker=${encodeURIComponent(marker)}`);
-      expect(reply.status).toBe(200);
-      const page = readRecords<{ name: string; type: string }>(reply).filter(({ name }) => name !== marker);
+      const response = await services.send('storage', 'GET', `${directory}?limit=1000&marker=${encodeURIComponent(marker)}`);
+      expect(response.status).toBe(200);
+      const page = readRecords<{ name: string; type: string }>(response).filter(({ name }) => name !== marker);
       isMore = page.length > 0;
       marker = page.at(-1)?.name ?? '';
       entries += page.length;

@@ -293,8 +293,8 @@ test('collectors beside each other and beside writers and readers remove nothing
       const body = Buffer.alloc(70_000 + round, `${name}${round}`);
       const path = `/demo/stor/${name}${round % 3}`;
       expect((await gateway.storage('PUT', path, { body })).status).toBe(204);
-      const reply = await other.storage('GET', path);
-      expect([reply.status, Buffer.from(reply.bytes).equals(body)]).toEqual([200, true]);
+      const response = await other.storage('GET', path);
+      expect([response.status, Buffer.from(response.bytes).equals(body)]).toEqual([200, true]);
       if (round % 3 === 2) expect((await other.storage('DELETE', path)).status).toBe(204);
     }
   };

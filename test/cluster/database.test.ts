@@ -93,9 +93,9 @@ test('while the database is away requests get 503 with Retry-After, and all is w
   await server.crash();
   const cut = await Promise.all(underWay);
   for (const { status } of cut) expect([204, 503]).toContain(status);
-  for (const reply of [await service.storage('GET', '/demo/stor/a'), await service.compute('GET', '/my/keys'), await put('later')]) {
-    expect([reply.status, reply.code, reply.headers['retry-after']]).toEqual([503, 'ServiceUnavailable', '1']);
-    expect(reply.text).not.toMatch(/ENOENT|ECONNREFUSED|PGSQL/u);
+  for (const response of [await service.storage('GET', '/demo/stor/a'), await service.compute('GET', '/my/keys'), await put('later')]) {
+    expect([response.status, response.code, response.headers['retry-after']]).toEqual([503, 'ServiceUnavailable', '1']);
+    expect(response.text).not.toMatch(/ENOENT|ECONNREFUSED|PGSQL/u);
   }
   await server.start();
   // Nothing that was acknowledged is lost: the crash ends no transaction that was committed.

@@ -143,7 +143,7 @@ describe('words that are refused', () => {
       ['s3://Bucket_?endpoint=http://localhost', 'the name of a bucket'],
       ['s3://bucket/../x%20y?endpoint=http://localhost', 'a folder in the bucket'],
       [`${good}&region=a%0Ab`, 'region must be'],
-      [`${good}&secret=hush`, 'secret is no parameter'],
+      [`${good}&secret=hush`, 'secret is not a parameter'],
       [good, 'AWS_ACCESS_KEY_ID'],
     ] as const) {
       const stderr = await refused('gateway', ...words, bytes);
@@ -201,7 +201,7 @@ function beginPut({ told }: Running, name: string): { end(): void; readonly answ
   const headers = { ...signHeaders('storage', { key, keyId: `/alice/keys/${key.fingerprint}` }), 'content-length': '10' };
   const put = request(`${told.storUrl}/alice/stor/${name}`, { method: 'PUT', headers, ca: readFileSync(told.caFile ?? '') });
   const answered = new Promise<number | undefined>((done, failed) =>
-    put.on('error', failed).on('response', (reply) => done(reply.statusCode)),
+    put.on('error', failed).on('response', (response) => done(response.statusCode)),
   );
   put.write('12345');
   return { end: () => put.end('67890'), answered };

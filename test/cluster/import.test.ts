@@ -32,9 +32,9 @@ const ends: (() => Promise<unknown> | void)[] = [];
 const directory = { 'content-type': 'application/json; type=directory' };
 const link = (location: string): Record<string, string> => ({ 'content-type': 'application/json; type=link', location });
 
-function check(reply: TestReply): TestReply {
-  if (reply.status >= 300) throw new Error(`${reply.status} ${reply.text}`);
-  return reply;
+function check(response: TestReply): TestReply {
+  if (response.status >= 300) throw new Error(`${response.status} ${response.text}`);
+  return response;
 }
 
 /** An account with one of everything. */
@@ -374,7 +374,7 @@ test('an object that is damaged is named, and nobody can use what was begun', { 
 test('words that are refused', async () => {
   const empty = join(sandbox.home, 'nothing');
   for (const [from, message] of [
-    [empty, `${empty} is no data directory of a local service: it has no cloud.db`],
+    [empty, `${empty} is not a data directory of a local service: it has no cloud.db`],
     [undefined, 'no data directory is named'],
   ] as const) {
     const { code, stderr, stdout } = await sandbox.here(
@@ -382,7 +382,7 @@ test('words that are refused', async () => {
     );
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
   }
-  sandbox.write('text/cloud.db', 'this is no database');
+  sandbox.write('text/cloud.db', 'this is not a database');
   const { code, stderr } = await sandbox.here(words(join(sandbox.home, 'text')));
   expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be opened as a database')]);
 });

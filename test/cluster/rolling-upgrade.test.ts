@@ -18,9 +18,9 @@ import type { WorkerProcess } from '../support/worker-process.ts';
  * the newer one a build of it with a further step; with `CLOUD_EARLIER` the older one is that, and the newer one this.
  */
 
-const patience = 90_000;
+const timeoutMs = 90_000;
 const limit = { timeout: 240_000 };
-const patient = { timeout: patience, interval: 100 };
+const patient = { timeout: timeoutMs, interval: 100 };
 const random = createRandom(seed);
 let later: LaterBuild | undefined;
 let cluster: MovingCluster;
@@ -90,7 +90,7 @@ describe.skipIf(lacksHaproxy())('under load', () => {
     const clients = await open();
     const work = await beginClientWork(clients, 'old', 4, random);
     const job = await startSmallJob(clients.storage, 'upgrade', scale(40, 1000));
-    await work.proceed(3, patience);
+    await work.proceed(3, timeoutMs);
 
     expect(await cluster.run(newer(), 'migrate')).toMatchObject({ code: 0 });
     if (later) {
@@ -100,18 +100,18 @@ describe.skipIf(lacksHaproxy())('under load', () => {
       await expect(cluster.startWorker(older)).rejects.toThrow(refused);
       expect(await cluster.run(older, 'migrate')).toEqual({ code: 1, stderr: expect.stringContaining(refused) });
     }
-    await work.proceed(3, patience);
+    await work.proceed(3, timeoutMs);
 
     // Clients that come now are served by the new one as well, those before by the old ones.
     await awaitUse(await start(2, newer()));
     const more = await beginClientWork(await open(), 'new', 4, random);
     await replaceWorker(newer());
-    await Promise.all([work.proceed(scale(5, 100), patience), more.proceed(scale(5, 100), patience)]);
+    await Promise.all([work.proceed(scale(5, 100), timeoutMs), more.proceed(scale(5, 100), timeoutMs)]);
     await stop(0);
-    await Promise.all([work.proceed(3, patience), more.proceed(3, patience)]);
+    await Promise.all([work.proceed(3, timeoutMs), more.proceed(3, timeoutMs)]);
     await start(0, newer());
     await stop(1);
-    await Promise.all([work.proceed(3, patience), more.proceed(3, patience)]);
+    await Promise.all([work.proceed(3, timeoutMs), more.proceed(3, timeoutMs)]);
     await finishSmallJob(clients.storage, job, patient);
     const wrong = await Promise.all([work.check(), more.check()]);
     expect(wrong.flat()).toEqual([]);

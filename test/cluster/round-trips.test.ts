@@ -31,8 +31,8 @@ const body = () => streamOf(Buffer.alloc(4096, 1));
 /** Statements of one request. */
 async function countTrips(of: JoinedServices, ...request: Parameters<JoinedServices['storage']>) {
   way.take();
-  const reply = await of.storage(...request);
-  return { ...reply, statements: way.take() };
+  const response = await of.storage(...request);
+  return { ...response, statements: way.take() };
 }
 
 const together = /^select .*contents.* from "accounts" .*"login" = /su;

@@ -35,7 +35,8 @@ afterAll(async () => {
 /** One of the two in turn. */
 const either = (turn: number): Pick<TestService, 'compute' | 'storage'> => (turn % 2 === 0 ? first : second);
 const directory = { 'content-type': 'application/json; type=directory' };
-const count = (replies: readonly TestReply[], status: number): number => replies.filter((reply) => reply.status === status).length;
+const count = (responses: readonly TestReply[], status: number): number =>
+  responses.filter((response) => response.status === status).length;
 
 describe('what one acknowledged, the other knows', () => {
   test('a key that was revoked is dead everywhere, one that was registered alive', async () => {
@@ -68,8 +69,8 @@ describe('writers of the same', () => {
       const puts = Array.from({ length: 16 }, (_, turn) =>
         either(turn).storage('PUT', `/demo/stor/once${round}`, { body: Buffer.from(`${turn}`), headers: { 'if-none-match': '*' } }),
       );
-      const replies = await Promise.all(puts);
-      expect([count(replies, 204), count(replies, 412)]).toEqual([1, 15]);
+      const responses = await Promise.all(puts);
+      expect([count(responses, 204), count(responses, 412)]).toEqual([1, 15]);
     }
   });
 

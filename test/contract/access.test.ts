@@ -135,9 +135,9 @@ beforeAll(async () => {
   await addPerson(identities[0] ?? { name: '', kind: 'owner', member: [], byDefault: false }, 0);
   owner = async (name, method, target, sending = {}) => {
     const headers = { ...signatures.get('the account')?.[name], ...sending.headers };
-    const reply = await service[name](method, target, { ...sending, headers, signing: false });
-    if (reply.status >= 400) throw new Error(`${method} ${target}: ${reply.status} ${reply.text}`);
-    return reply;
+    const response = await service[name](method, target, { ...sending, headers, signing: false });
+    if (response.status >= 400) throw new Error(`${method} ${target}: ${response.status} ${response.text}`);
+    return response;
   };
   for (const [index, identity] of identities.entries()) if (index > 0) await addPerson(identity, index);
   for (const { name, rule } of roles) {

@@ -172,7 +172,7 @@ describe('signed URLs', () => {
   });
 });
 
-test('every reply carries the common headers', async () => {
+test('every response carries the common headers', async () => {
   const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
   for (const target of ['/demo/stor', '/demo/stor/nothing']) {
     const { headers, status, text } = await service.storage('GET', target, { headers: { 'x-request-id': id } });

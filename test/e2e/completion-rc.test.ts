@@ -57,7 +57,7 @@ const checks = {
 const variables: Readonly<Record<string, { env?: Record<string, string>; zshenv?: string; file: string; note?: string }>> = {
   'ZDOTDIR that is not set': { file: '.zshrc' },
   'an empty ZDOTDIR': { env: { ZDOTDIR: '' }, file: '.zshrc' },
-  'a relative ZDOTDIR': { env: { ZDOTDIR: 'zsh' }, file: '.zshrc', note: 'no whole path' },
+  'a relative ZDOTDIR': { env: { ZDOTDIR: 'zsh' }, file: '.zshrc', note: 'not an absolute path' },
   'a ZDOTDIR with a blank': { env: { ZDOTDIR: '$HOME/z dot' }, file: 'z dot/.zshrc' },
   'a ZDOTDIR of ~/.zshenv that is not exported': { zshenv: 'ZDOTDIR=$HOME/zsh\n', file: 'zsh/.zshrc' },
 };

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { reply, serveBytes, serveUntrusted, type Hostile } from '../support/hostile.ts';
+import { makeResponse, serveBytes, serveUntrusted, type Hostile } from '../support/hostile.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, type Outcome } from '../support/sandbox.ts';
 
@@ -10,28 +10,32 @@ const date = `Date: ${new Date().toUTCString()}`;
 const servers: Record<string, Hostile> = {};
 
 beforeAll(async () => {
-  servers['html'] = await serveBytes(reply('200 OK', [date, 'Content-Type: text/html'], '<html>Welcome</html>'));
+  servers['html'] = await serveBytes(makeResponse('200 OK', [date, 'Content-Type: text/html'], '<html>Welcome</html>'));
   servers['htmlError'] = await serveBytes(
-    reply('502 Bad Gateway', [date, 'Content-Type: text/html', 'Retry-After: 0'], '<html>Oops</html>'),
+    makeResponse('502 Bad Gateway', [date, 'Content-Type: text/html', 'Retry-After: 0'], '<html>Oops</html>'),
   );
   servers['truncated'] = await serveBytes(
     `HTTP/1.1 200 OK\r\n${date}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n[{"name"`,
   );
   servers['garbage'] = await serveBytes('SSH-2.0-OpenSSH_9.2\r\n');
-  servers['halfJson'] = await serveBytes(reply('200 OK', [date, 'Content-Type: application/json'], '[{"name"'));
-  servers['damaged'] = await serveBytes(reply('200 OK', [date, 'Content-MD5: AAAAAAAAAAAAAAAAAAAAAA=='], '[]'));
+  servers['halfJson'] = await serveBytes(makeResponse('200 OK', [date, 'Content-Type: application/json'], '[{"name"'));
+  servers['damaged'] = await serveBytes(makeResponse('200 OK', [date, 'Content-MD5: AAAAAAAAAAAAAAAAAAAAAA=='], '[]'));
   servers['skewed'] = await serveBytes(
-    reply('401 Unauthorized', [`Date: ${new Date(Date.now() + 400_000).toUTCString()}`], '{"code":"InvalidCredentials","message":"no"}'),
+    makeResponse(
+      '401 Unauthorized',
+      [`Date: ${new Date(Date.now() + 400_000).toUTCString()}`],
+      '{"code":"InvalidCredentials","message":"no"}',
+    ),
   );
-  servers['redirect'] = await serveBytes(reply('302 Found', [date, 'Location: https://elsewhere.example.com/'], ''));
+  servers['redirect'] = await serveBytes(makeResponse('302 Found', [date, 'Location: https://elsewhere.example.com/'], ''));
   servers['fields'] = await serveBytes(
-    reply(
+    makeResponse(
       '409 Conflict',
       [date],
       '{"code":"InvalidArgument","message":"bad","errors":[{"field":"email","code":"Invalid","message":"no @"}]}',
     ),
   );
-  servers['untrusted'] = await serveUntrusted(reply('200 OK', [date], '[]'));
+  servers['untrusted'] = await serveUntrusted(makeResponse('200 OK', [date], '[]'));
 });
 afterAll(() => Promise.all(Object.values(servers).map((server) => server.close())));
 
@@ -85,15 +89,15 @@ describe('what goes wrong on the way', () => {
     const url = (servers['html']?.url ?? '').replace('http:', 'https:');
     expectOneLine(await user.here(['keys', 'list', '--retries', '0', '--url', url]), 1, 'does not speak TLS', 'check the URL and its port');
   });
-  test('a reply that is HTML', async () => {
+  test('a response that is HTML', async () => {
     expectOneLine(await toUrl('html'), 1, 'is not JSON (text/html)', 'check the URL');
   });
   test('an error that is HTML', async () => {
     expectOneLine(await toUrl('htmlError'), 1, 'answered with status 502 and a body that is not an error of this API', 'check the URL');
     expect(servers['htmlError']?.requests).toHaveLength(2);
   });
-  test('a truncated reply', async () => {
-    expectOneLine(await toUrl('truncated'), 1, 'closed the connection before the reply was complete');
+  test('a truncated response', async () => {
+    expectOneLine(await toUrl('truncated'), 1, 'closed the connection before the response was complete');
     expect(servers['truncated']?.requests).toHaveLength(2);
   });
   test('half JSON', async () => {
@@ -102,17 +106,17 @@ describe('what goes wrong on the way', () => {
   test('something that is not HTTP', async () => {
     expectOneLine(await toUrl('garbage'), 1, 'answered with something that is not HTTP', 'check the URL and its port');
   });
-  test('a reply whose MD5 differs', async () => {
+  test('a response whose MD5 differs', async () => {
     expectOneLine(await toUrl('damaged'), 1, 'was damaged on its way: its MD5 differs');
   });
-  test('a reply to any request whose MD5 differs', async () => {
+  test('a response to any request whose MD5 differs', async () => {
     const { code, stderr } = await user.here(['api', '/my/keys', '--retries', '0', '--url', servers['damaged']?.url ?? '']);
     expect([code, stderr]).toEqual([1, expect.stringContaining('was damaged on its way: its MD5 differs')]);
   });
-  test('a create whose reply is lost is sent once, and says that it may have been done', async () => {
+  test('a create whose response is lost is sent once, and says that it may have been done', async () => {
     const sent = servers['truncated']?.requests.length ?? 0;
     const words = ['policies', 'create', 'one', '--rule', 'CAN getobject', '--url', servers['truncated']?.url ?? ''];
-    expectOneLine(await user.here(words), 1, 'before the reply was complete', 'the change may have been applied');
+    expectOneLine(await user.here(words), 1, 'before the response was complete', 'the change may have been applied');
     expect(servers['truncated']?.requests).toHaveLength(sent + 1);
   });
   test('a clock that is wrong: the seconds are named', async () => {

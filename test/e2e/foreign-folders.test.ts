@@ -17,7 +17,7 @@ import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCache } from '../../src/config/cache.ts';
 import { evilWord, plantEvilCode } from '../support/evil-code.ts';
-import { reply, serveUntrusted, type Hostile } from '../support/hostile.ts';
+import { makeResponse, serveUntrusted, type Hostile } from '../support/hostile.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 /**
@@ -155,7 +155,7 @@ describe('a cache folder that another user can write to', () => {
 describe('a TLS session that another user has planted', () => {
   let attacker: Hostile & { authority: string };
   beforeAll(async () => {
-    attacker = await serveUntrusted(reply('200 OK', ['Content-Type: application/json'], '[]'));
+    attacker = await serveUntrusted(makeResponse('200 OK', ['Content-Type: application/json'], '[]'));
   });
   afterAll(() => attacker.close());
 

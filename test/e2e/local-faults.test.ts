@@ -161,7 +161,7 @@ describe('what hangs', () => {
 describe('what is refused', () => {
   it.each([
     [['getobjct', '503'], 'did you mean getobject?'],
-    [['getobject', '200'], '200 is no status of an error'],
+    [['getobject', '200'], '200 is not a status of an error'],
     [['getobject', 'Strange'], 'write the status before the code'],
     [['getobject', 'latency'], 'needs a duration'],
     [['getobject', 'latency:2w'], 'needs a duration'],

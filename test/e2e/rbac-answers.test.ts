@@ -82,7 +82,7 @@ test.each([
   [['rbac', 'impact', '--delete-role', 'dev', '--prune'], 2, '--prune is about a document'],
   [['rbac', 'impact', '--delete-role', 'nothere'], 3, 'role "nothere" does not exist'],
   [['rbac', 'impact', 'nothere.yaml'], 2, 'no such file'],
-  [['rbac', 'impact', 'start.yaml', '--at', 'later'], 2, '"later" is no moment'],
+  [['rbac', 'impact', 'start.yaml', '--at', 'later'], 2, '"later" is not a moment'],
   [['rbac', 'graph', '-o', 'svg'], 2, '"svg" is not one of dot, mermaid, json, yaml'],
 ])('%j is refused', async (words, code, message) => {
   const refused = await user.here(words);

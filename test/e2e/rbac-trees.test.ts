@@ -79,8 +79,8 @@ test.each([
   ['stor/nothere: [dev]', 3, 'trees: stor/nothere does not exist'],
   ['users/bob: [dev]', 2, 'trees: users/bob will not be there'],
   ['stor/photos: [nobody]', 2, 'trees: stor/photos: there is no role "nobody"'],
-  ['stor/../photos: [dev]', 2, '"stor/../photos" is no path'],
-  ['jobs/x: [dev]', 2, '"jobs/x" is no resource'],
+  ['stor/../photos: [dev]', 2, '"stor/../photos" is not a path'],
+  ['jobs/x: [dev]', 2, '"jobs/x" is not a resource'],
   ['users: dev', 2, 'trees.users: must be a list of names of roles'],
 ])('a tree that cannot be is refused before anything is done: %s', async (line, code, words) => {
   const refused = await user.here(['rbac', 'apply', write(`  ${line}\n`)], { env });

@@ -101,7 +101,7 @@ test('mistakes in a document are named with their place, and nothing is done', a
     ['version: "1"\nrules: []', 'rules: is not a known field\nhint: did you mean roles?'],
     ['version: "1"\ntags: { kees: [dev] }', 'did you mean keys?'],
     ['version: "1"\nroles: [{ name: a }, { name: a }]', 'roles: two entries have the name "a"'],
-    ['version: "1"\nusers: [{ login: abc, email: a@b.cd, keys: [{ key: nonsense }] }]', 'users: abc: keys[0]: is no public key'],
+    ['version: "1"\nusers: [{ login: abc, email: a@b.cd, keys: [{ key: nonsense }] }]', 'users: abc: keys[0]: is not a public key'],
   ]) {
     const { code, stderr } = await user.here(['rbac', 'diff', '-'], { input: content ?? '' });
     expect([code, stderr]).toEqual([2, expect.stringContaining(words ?? '')]);

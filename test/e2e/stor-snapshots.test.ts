@@ -134,9 +134,9 @@ test('what is no whole snapshot is never used as one', { timeout: 60_000 }, asyn
   const damages = {
     // It lost its end, which is noticed whatever was read before.
     cut: { content: manifest.stdout.split('\n').slice(0, -2).join('\n'), message: 'entries are missing' },
-    hostile: { content: manifest.stdout.replace('"a.txt"', '"../a.txt"'), message: 'is no entry' },
+    hostile: { content: manifest.stdout.replace('"a.txt"', '"../a.txt"'), message: 'is not an entry' },
     // Each byte of it would cost thirty in memory.
-    flood: { content: `[${'{},'.repeat(700_000)}{}]\n`, message: 'a line of the reply is too long' },
+    flood: { content: `[${'{},'.repeat(700_000)}{}]\n`, message: 'a line of the response is too long' },
   };
   for (const [name, { content, message }] of Object.entries(damages)) {
     user.write(name, content);

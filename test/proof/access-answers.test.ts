@@ -174,9 +174,9 @@ async function isAnswered({ caller, name }: Person, operation: Operation, target
   const path = `/${target}${['limits', 'config'].includes(own) ? `/${own}` : ''}`;
   const query = named === undefined ? '' : `?as-role=${encodeURIComponent(named)}`;
   const signer = caller.kind === 'user' ? signAs('compute', service.key, 'demo', name) : signAs('compute', service.otherKey, 'other');
-  const reply = await service.compute('GET', `${path}${query}`, { signing: { ...signer, date: new Date(now()).toUTCString() } });
-  if (reply.status >= 400 && reply.code !== 'NotAuthorized') throw new Error(`${path}${query}: ${reply.status} ${reply.text}`);
-  return reply.status < 400;
+  const response = await service.compute('GET', `${path}${query}`, { signing: { ...signer, date: new Date(now()).toUTCString() } });
+  if (response.status >= 400 && response.code !== 'NotAuthorized') throw new Error(`${path}${query}: ${response.status} ${response.text}`);
+  return response.status < 400;
 }
 
 /** Whether the service lets somebody do it. */

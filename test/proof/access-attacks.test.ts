@@ -113,9 +113,9 @@ describe('policy rules that take long', () => {
     const asMember = await openServices(user.local, 4);
     try {
       await expectPings(async () => {
-        const replies = await Promise.all(repeat(20, () => asMember.send('compute', 'GET', '/other/keys', { headers })));
-        for (const reply of replies)
-          expect([reply.status, textOf(reply)]).toEqual([403, expect.stringMatching(/\(limit decision-(?:steps|bytes)\)/u)]);
+        const responses = await Promise.all(repeat(20, () => asMember.send('compute', 'GET', '/other/keys', { headers })));
+        for (const response of responses)
+          expect([response.status, textOf(response)]).toEqual([403, expect.stringMatching(/\(limit decision-(?:steps|bytes)\)/u)]);
       });
     } finally {
       await asMember.close();
@@ -131,8 +131,8 @@ test('a role of very many members in the form of version 8 holds nobody up', asy
       members: repeat(20_000, (index) => `a${index}`),
       default_members: repeat(20_000, (index) => `b${index}`),
     };
-    const reply = await attacker.send('compute', 'POST', '/my/roles', { json, headers: { 'accept-version': '~8' } });
-    expect([reply.status, textOf(reply)]).toEqual([409, expect.stringContaining('(limit role-members)')]);
+    const response = await attacker.send('compute', 'POST', '/my/roles', { json, headers: { 'accept-version': '~8' } });
+    expect([response.status, textOf(response)]).toEqual([409, expect.stringContaining('(limit role-members)')]);
   });
 });
 
@@ -157,8 +157,8 @@ describe('keys that are expensive to verify with', () => {
     const authorization = `Signature keyId="/other/keys/${keyName}",algorithm="rsa-sha256" ${randomBytes(1024).toString('base64')}`;
     const headers = { date: new Date().toUTCString(), 'accept-version': '~9', authorization };
     return new Promise((resolve, reject) => {
-      request(new URL('/my/keys', computeUrl), { headers, ca: readFileSync(caFile), agent: false }, (reply) => {
-        reply.resume().on('end', () => resolve(reply.statusCode ?? 0));
+      request(new URL('/my/keys', computeUrl), { headers, ca: readFileSync(caFile), agent: false }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
       })
         .on('error', reject)
         .end();
@@ -170,10 +170,10 @@ describe('keys that are expensive to verify with', () => {
     ['8,192 bits with an exponent of 33 bits', 8192, '0100000001'],
     ['1,024 bits', 1024, '010001'],
   ])('an RSA key of %s is not registered', async (_name, bits, exponent) => {
-    const reply = await attacker.send('compute', 'POST', '/my/keys', {
+    const response = await attacker.send('compute', 'POST', '/my/keys', {
       json: { name: 'same', key: makeKeyLine(bits, Buffer.from(exponent, 'hex')) },
     });
-    expect([reply.status, textOf(reply)]).toEqual([409, expect.stringContaining('key is invalid: ')]);
+    expect([response.status, textOf(response)]).toEqual([409, expect.stringContaining('key is invalid: ')]);
   });
 
   test('as many keys of one name as may be, as expensive as may be: bad signatures by that name hold nobody up', async () => {

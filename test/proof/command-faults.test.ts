@@ -18,9 +18,19 @@ const user = useLocal('--http');
 /** Each with proxies of its own, so that a fault meets the command that it is meant for. */
 const workers = 3;
 const random = createRandom(seed);
-const faults: readonly Fault[] = ['cut up', 'cut down', 'flip up', 'flip down', 'stall up', 'stall down', 'head only', 'no reply', 'busy'];
+const faults: readonly Fault[] = [
+  'cut up',
+  'cut down',
+  'flip up',
+  'flip down',
+  'stall up',
+  'stall down',
+  'head only',
+  'no response',
+  'busy',
+];
 /** Milliseconds that any command may take with its retries. */
-const patience = 45_000;
+const timeoutMs = 45_000;
 
 /** What the commands that edit do to what they are given. */
 const editor = 'sed -i -e s/getobject/putobject/ -e s/reads/writes/';
@@ -68,7 +78,7 @@ async function runDamaged({ plan, compute, stor }: Worker, line: string, damage:
   const started = Date.now();
   const through = `--url ${compute.url} --stor-url ${stor.url} --timeout 700ms --retries 2`;
   const outcome = await user.shell(`cloud ${line} ${through} -q`, { env: { EDITOR: editor } });
-  expect(Date.now() - started, `${line}: ${JSON.stringify(plan)}`).toBeLessThan(patience);
+  expect(Date.now() - started, `${line}: ${JSON.stringify(plan)}`).toBeLessThan(timeoutMs);
   return outcome;
 }
 

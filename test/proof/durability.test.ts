@@ -19,9 +19,9 @@ async function connect({ keyFile, keyId, caFile, account }: LocalInfo) {
   return {
     put: async (url: URL, body: Uint8Array): Promise<number> => {
       const headers = { ...(await authorizer.headers()), 'content-length': String(body.length) };
-      const reply = await sender.send({ method: 'PUT', url, headers, body });
-      await readAll(reply.body);
-      return reply.status;
+      const response = await sender.send({ method: 'PUT', url, headers, body });
+      await readAll(response.body);
+      return response.status;
     },
     close: () => sender.close(),
   };

@@ -15,7 +15,7 @@ const user = useLocal();
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 const mebibyte = 1024 * 1024;
 /** Most memory of the tool, bytes, and most milliseconds. */
-const [most, patience] = [300 * mebibyte, 20_000];
+const [most, timeoutMs] = [300 * mebibyte, 20_000];
 const services: BadService[] = [];
 let [peak, longest, cases] = [0, 0, 0];
 
@@ -52,7 +52,7 @@ async function start(misdeed: Misdeed): Promise<BadService> {
 function checkEnd(told: string, { code, stderr, memory, milliseconds }: Measured): void {
   expect([code === 0, code === null], `${told}: ${stderr}`).toEqual([false, false]);
   expect(memory, told).toBeLessThan(most);
-  expect(milliseconds, told).toBeLessThan(patience);
+  expect(milliseconds, told).toBeLessThan(timeoutMs);
   expect(stderr.trim().split('\n').length, `${told}: ${stderr}`).toBeLessThanOrEqual(2);
   expect(stderr, told).toMatch(/^(cloud .*: .+\n|\{"code":".+\}\n)/u);
   expect(stderr, told).not.toMatch(/unexpected error|Warning|^\s+at /mu);
@@ -98,7 +98,7 @@ const computeAnswers: Readonly<Record<string, Misdeed>> = {
   'JSON nested without end': once(whole('200 OK', [json], '['.repeat(5_000_000))),
   'a list that never ends': forever(head('200 OK', json, chunked) + '1\r\n[\r\n', chunk(key)),
   'an error that never ends': forever(head('400 Bad Request', json, chunked), chunk('x'.repeat(65_536))),
-  'an empty reply that never ends': forever(head('200 OK', json, chunked), chunk(' '.repeat(65_536))),
+  'an empty response that never ends': forever(head('200 OK', json, chunked), chunk(' '.repeat(65_536))),
   'headers that never end': forever('HTTP/1.1 200 OK\r\n', `x-header: ${'x'.repeat(1000)}\r\n`),
   'one header that never ends': forever('HTTP/1.1 200 OK\r\nx-header: ', 'x'.repeat(65_536)),
   'trailers that never end': forever(head('200 OK', json, chunked) + '2\r\n[]\r\n0\r\n', `x-trailer: ${'x'.repeat(1000)}\r\n`),
@@ -147,8 +147,8 @@ const computeAnswers: Readonly<Record<string, Misdeed>> = {
 /** Answers to `stor ls`. */
 const storageAnswers: Readonly<Record<string, Misdeed>> = {
   'a line that never ends': forever(head('200 OK', records, chunked), chunk('x'.repeat(65_536))),
-  'a line that is no JSON': once(whole('200 OK', [records], '{"name":"a","type":"object"}\n{"name":')),
-  'a line that is no record': once(whole('200 OK', [records], '7\nnull\n"x"\n')),
+  'a line that is not JSON': once(whole('200 OK', [records], '{"name":"a","type":"object"}\n{"name":')),
+  'a line that is not a record': once(whole('200 OK', [records], '7\nnull\n"x"\n')),
   'the same page again and again': once(
     whole(
       '200 OK',
@@ -202,7 +202,7 @@ test.each([
     const outcome = await measure(line, url);
     expect([line, name, outcome.code === 0], outcome.stderr).toEqual([line, name, false]);
     expect(outcome.memory, `${line} ${name}`).toBeLessThan(most);
-    expect(outcome.milliseconds, `${line} ${name}`).toBeLessThan(patience);
+    expect(outcome.milliseconds, `${line} ${name}`).toBeLessThan(timeoutMs);
     expect(outcome.stderr + outcome.stdout).not.toMatch(/unexpected error|^\s+at /mu);
   }
   expect(readdirSync(user.home).filter((name) => name === 'back' || name.startsWith('.cloud-'))).toEqual([]);

@@ -70,9 +70,9 @@ function memoryOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
 }
 
-function isErrorBody(reply: RawReply): boolean {
+function isErrorBody(response: RawReply): boolean {
   try {
-    const { code, message } = JSON.parse(reply.body.toString()) as { code: unknown; message: unknown };
+    const { code, message } = JSON.parse(response.body.toString()) as { code: unknown; message: unknown };
     return typeof code === 'string' && typeof message === 'string';
   } catch {
     return false;
@@ -80,18 +80,18 @@ function isErrorBody(reply: RawReply): boolean {
 }
 
 /** What is wrong with an answer; undefined when nothing is. */
-function judge({ method, isSound }: RandomRequest, reply: RawReply): string | undefined {
-  const { status, isWhole, hung } = reply;
+function judge({ method, isSound }: RandomRequest, response: RawReply): string | undefined {
+  const { status, isWhole, hung } = response;
   if (hung) return `no answer within ${limit} ms`;
   if (status === 0) return isSound ? 'the connection ended without an answer' : undefined;
   if (isSound && !isWhole) return `the answer ${status} is not whole`;
   // Whoever breaks a request off may get a broken answer; behind a whole one stands only that to what was sent behind the request.
-  const more = reply.after.toString('latin1');
+  const more = response.after.toString('latin1');
   // What could not be read as HTTP is answered as if it were no HEAD.
   if (method !== 'HEAD' && more !== '' && !more.startsWith('HTTP/1.1 4'))
     return `the answer ${status} is followed by ${JSON.stringify(more.slice(0, 200))}`;
-  if (status >= 500 && !allowed.has(status)) return `the answer is ${status}: ${reply.body.toString().slice(0, 300)}`;
-  if (status >= 400 && method !== 'HEAD' && reply.body.length > 0 && !isErrorBody(reply))
+  if (status >= 500 && !allowed.has(status)) return `the answer is ${status}: ${response.body.toString().slice(0, 300)}`;
+  if (status >= 400 && method !== 'HEAD' && response.body.length > 0 && !isErrorBody(response))
     return `the answer ${status} has no code and message`;
   return undefined;
 }
@@ -144,16 +144,16 @@ async function checkObjects(): Promise<number> {
       'Host: fuzz.test',
       ...headers.map((pair) => pair.join(': ')),
     ];
-    const reply = await exchangeRaw([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)], {
+    const response = await exchangeRaw([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)], {
       port: portOf('storage'),
       method: 'GET',
       limit,
       ends: false,
     });
-    expect([path, reply.status, createHash('md5').update(reply.body).digest('base64')]).toEqual([
+    expect([path, response.status, createHash('md5').update(response.body).digest('base64')]).toEqual([
       path,
       200,
-      reply.headers.get('content-md5'),
+      response.headers.get('content-md5'),
     ]);
   }
   return objects.length;
@@ -221,16 +221,16 @@ test(
         const number = begun;
         begun += 1;
         const request = await drawRequest(createRandom(seed * 1_000_003 + number), known, signers);
-        const reply = await exchangeRaw(request.pieces, {
+        const response = await exchangeRaw(request.pieces, {
           port: portOf(request.service),
           method: request.method,
           limit,
           ends: request.ends,
         });
-        statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
-        slowest = Math.max(slowest, reply.milliseconds);
-        learn(known, reply);
-        const failure = judge(request, reply);
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        slowest = Math.max(slowest, response.milliseconds);
+        learn(known, response);
+        const failure = judge(request, response);
         if (failure !== undefined) wrong.push(`seed ${seed}, request ${number}, ${request.service}: ${failure}\n${print(request)}`);
         if (number % 100 === 0 && number < wanted / 3) middle = Math.max(middle, memoryOf(pid));
         if (number % 100 === 0 && number >= wanted / 3) most = Math.max(most, memoryOf(pid));

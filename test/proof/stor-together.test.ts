@@ -235,11 +235,11 @@ test.each([
   await user.cloud(['stor', 'rm', 'to/a', '-y']);
 });
 
-test('a link whose reply was lost is not taken for that of another', async () => {
+test('a link whose response was lost is not taken for that of another', async () => {
   let lost = false;
   const proxy = await startFaultProxy(
     user.local.storUrl,
-    (method) => (method === 'PUT' && !lost ? ((lost = true), 'no reply') : 'none'),
+    (method) => (method === 'PUT' && !lost ? ((lost = true), 'no response') : 'none'),
     1,
   );
   const { code, stderr } = await user.cloud(['stor', 'cp', '--no-clobber', 'from/a', 'to/a', '-q', '--stor-url', proxy.url]);

@@ -22,7 +22,7 @@ afterEach(async () => {
   await proxy?.close();
 });
 
-const harmful: readonly Fault[] = ['cut up', 'cut down', 'flip up', 'flip down', 'stall up', 'stall down', 'head only', 'no reply'];
+const harmful: readonly Fault[] = ['cut up', 'cut down', 'flip up', 'flip down', 'stall up', 'stall down', 'head only', 'no response'];
 
 /** One exchange in five is damaged; when the service is busy, it is so for some exchanges in a row. */
 function createFaults(): (method: string, random: () => number) => Fault {

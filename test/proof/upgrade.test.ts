@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** Milliseconds that the service lets each response wait: all commands run when the upgrade comes. */
 const latencyMs = 3000;
 
-/** Commands that have to load further code when the reply is there: formats, errors, transfers. */
+/** Commands that have to load further code when the response is there: formats, errors, transfers. */
 const commands = [
   'images list',
   'images list -o yaml',

@@ -40,7 +40,7 @@ export interface Work {
   /** Reads that were answered, and requests that were not. */
   readonly counts: { reads: number; unanswered: number };
   /** Waits until each writer has had `count` changes acknowledged from now on. */
-  proceed(count: number, patience: number): Promise<void>;
+  proceed(count: number, timeoutMs: number): Promise<void>;
   /** Ends it, reads every path back, and lists what is not as it must be. */
   check(): Promise<string[]>;
 }
@@ -196,11 +196,11 @@ export function beginWork(services: SignedServices, directory: string, writers: 
   return {
     acknowledged,
     counts,
-    async proceed(count, patience) {
+    async proceed(count, timeoutMs) {
       const wanted = acknowledged.map((times) => times.length + count);
-      const end = performance.now() + patience;
+      const end = performance.now() + timeoutMs;
       while (acknowledged.some((times, number) => times.length < (wanted[number] ?? 0))) {
-        if (performance.now() > end) throw new Error(`nothing was acknowledged to some writer for ${patience} ms; ${wrong.join('\n')}`);
+        if (performance.now() > end) throw new Error(`nothing was acknowledged to some writer for ${timeoutMs} ms; ${wrong.join('\n')}`);
         await sleep(pause);
       }
     },

@@ -61,7 +61,7 @@ export async function openClients(reached: Reached, connections: number): Promis
 export interface ClientWork {
   readonly steps: () => number;
   /** Waits until so many further steps are done by each of the workers. */
-  proceed(count: number, patience: number): Promise<void>;
+  proceed(count: number, timeoutMs: number): Promise<void>;
   /** Ends it and reads everything back: what failed or is not as it was acknowledged, in words. */
   check(): Promise<string[]>;
 }
@@ -199,10 +199,10 @@ export async function beginClientWork(clients: Clients, name: string, count: num
   );
   return {
     steps: () => steps.reduce((sum, each) => sum + each, 0),
-    async proceed(more, patience) {
+    async proceed(more, timeoutMs) {
       const wanted = steps.map((each) => each + more);
-      for (const end = performance.now() + patience; steps.some((each, at) => each < (wanted[at] ?? 0)); await sleep(20))
-        if (performance.now() > end) throw new Error(`some worker did nothing for ${patience} ms; ${wrong.join('\n')}`);
+      for (const end = performance.now() + timeoutMs; steps.some((each, at) => each < (wanted[at] ?? 0)); await sleep(20))
+        if (performance.now() > end) throw new Error(`some worker did nothing for ${timeoutMs} ms; ${wrong.join('\n')}`);
     },
     async check() {
       over.abort();

@@ -22,7 +22,7 @@ export interface ClusterJobs {
 }
 
 /** Milliseconds for which somebody must answer. */
-const patience = 60_000;
+const timeoutMs = 60_000;
 
 /** @param gateways those that run, as they are at each request */
 export function createClusterJobs(home: GatewayHome, gateways: () => readonly GatewayProcess[]): ClusterJobs {
@@ -46,7 +46,7 @@ export function createClusterJobs(home: GatewayHome, gateways: () => readonly Ga
   }
 
   async function ask(method: string, path: string, body?: string): ReturnType<ClusterJobs['ask']> {
-    for (const end = Date.now() + patience; ;) {
+    for (const end = Date.now() + timeoutMs; ;) {
       const answer = await tryAsk(method, path, body);
       if (answer && answer.status < 500) return answer;
       if (Date.now() > end) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);

@@ -7,7 +7,7 @@ import type { S3Options } from '../../src/server/store/s3/options.ts';
 import { giveAway, unprivileged } from './unprivileged.ts';
 
 /** Milliseconds that a start may take on a busy machine. */
-const patience = 180_000;
+const timeoutMs = 180_000;
 
 /** Programs of one engine: their folder, and what was started in it. */
 export interface Engine {
@@ -49,7 +49,7 @@ export function createEngine(prefix: string, environment: Readonly<Record<string
       return child;
     },
     async wait(isReady) {
-      for (const end = Date.now() + patience; !(await isReady().catch(() => false)); await sleep(50)) {
+      for (const end = Date.now() + timeoutMs; !(await isReady().catch(() => false)); await sleep(50)) {
         const dead = [...running].find(([, { child }]) => child.exitCode !== null || child.signalCode !== null);
         if (dead ?? Date.now() > end) throw new Error(`${dead?.[0] ?? 'the engine'} does not start\n${say()}`);
       }

@@ -16,9 +16,9 @@ export type Fault =
   /** Nothing moves any more. */
   | 'stall up'
   | 'stall down'
-  /** The connection ends after the head of the reply, or before it although the service has done its work. */
+  /** The connection ends after the head of the response, or before it although the service has done its work. */
   | 'head only'
-  | 'no reply';
+  | 'no response';
 
 /** A proxy between a client and a service, which damages what goes through it. */
 export interface FaultProxy {
@@ -59,12 +59,12 @@ function lengthOf(message: IncomingMessage, random: () => number): number {
   return length > 0 ? Math.floor(random() * length) : Math.floor(random() * 100_000);
 }
 
-/** Whether a reply's body has a checksum to find a changed bit by. */
+/** Whether a response's body has a checksum to find a changed bit by. */
 function isChecked(reply: IncomingMessage): boolean {
   return reply.headers['content-md5'] !== undefined || reply.statusCode === 206;
 }
 
-/** Whether a request's body has a checksum to find a changed bit by: objects and parts, whose MD5 is in the reply; JSON has none. */
+/** Whether a request's body has a checksum to find a changed bit by: objects and parts, whose MD5 is in the response; JSON has none. */
 function isStored({ method, headers }: IncomingMessage): boolean {
   return method === 'PUT' && headers['content-type']?.startsWith('application/json') !== true;
 }
@@ -104,8 +104,8 @@ export async function startFaultProxy(
     incoming.on('end', () => upstream.end());
   }
 
-  function forwardReply(reply: IncomingMessage, response: ServerResponse, fault: Fault): void {
-    if (fault === 'no reply') {
+  function forwardResponse(reply: IncomingMessage, response: ServerResponse, fault: Fault): void {
+    if (fault === 'no response') {
       reply.resume();
       response.destroy();
       return;
@@ -157,7 +157,7 @@ export async function startFaultProxy(
       headers: incoming.rawHeaders as never,
       agent: false,
     });
-    upstream.on('response', (reply) => forwardReply(reply, response, fault));
+    upstream.on('response', (reply) => forwardResponse(reply, response, fault));
     upstream.on('error', () => response.destroy());
     response.on('close', () => upstream.destroy());
     forwardBody(incoming, upstream, response, fault);

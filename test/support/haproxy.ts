@@ -24,7 +24,7 @@ export function lacksHaproxy(): boolean {
 }
 
 /** Milliseconds that a start may take. */
-const patience = 30_000;
+const timeoutMs = 30_000;
 
 /** Ports of a gateway: compute service, object storage, admin port. */
 export type GatewayPorts = readonly [compute: number, stor: number, admin: number];
@@ -61,7 +61,7 @@ export async function startHaproxy(gateways: readonly GatewayPorts[]): Promise<B
   let said = '';
   child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  for (const end = Date.now() + patience; !((await answers(computePort)) && (await answers(storPort)));) {
+  for (const end = Date.now() + timeoutMs; !((await answers(computePort)) && (await answers(storPort)));) {
     if (child.exitCode !== null || Date.now() > end) throw new Error(`haproxy does not start: ${said}`);
     await sleep(20);
   }

@@ -10,7 +10,7 @@ export interface Hostile {
   close(): Promise<void>;
 }
 
-function answerWith(reply: string, requests: string[], cut: boolean) {
+function answerWith(response: string, requests: string[], cut: boolean) {
   return (socket: Socket): void => {
     let head = '';
     socket.on('error', () => undefined);
@@ -21,7 +21,7 @@ function answerWith(reply: string, requests: string[], cut: boolean) {
       if (!head.includes('\r\n\r\n')) return;
       requests.push(head);
       head = '';
-      socket.write(reply, () => (cut ? socket.destroy() : socket.end()));
+      socket.write(response, () => (cut ? socket.destroy() : socket.end()));
     });
   };
 }
@@ -37,21 +37,21 @@ async function listen(server: ReturnType<typeof createServer>, scheme: string, r
 }
 
 /** Answers every request with the same bytes over plain HTTP. With `cut` the connection is reset after them. */
-export async function serveBytes(reply: string, cut = false): Promise<Hostile> {
+export async function serveBytes(response: string, cut = false): Promise<Hostile> {
   const requests: string[] = [];
-  return await listen(createServer(answerWith(reply, requests, cut)), 'http', requests);
+  return await listen(createServer(answerWith(response, requests, cut)), 'http', requests);
 }
 
 /** The same over TLS, under an authority that nobody but the attacker trusts. */
-export async function serveUntrusted(reply: string): Promise<Hostile & { authority: string }> {
+export async function serveUntrusted(response: string): Promise<Hostile & { authority: string }> {
   const requests: string[] = [];
   const authority = await createAuthority('Nobody');
   const { certificate, key } = await createServerCertificate(authority, ['localhost']);
-  const hostile = await listen(createTlsServer({ cert: certificate, key }, answerWith(reply, requests, false)), 'https', requests);
+  const hostile = await listen(createTlsServer({ cert: certificate, key }, answerWith(response, requests, false)), 'https', requests);
   return { ...hostile, authority: authority.certificate };
 }
 
-/** An HTTP reply with this body and the right length. */
-export function reply(status: string, headers: readonly string[], body: string): string {
+/** An HTTP response with this body and the right length. */
+export function makeResponse(status: string, headers: readonly string[], body: string): string {
   return [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
 }

@@ -122,7 +122,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor ls -l -a', 'unknown option -a', 'names that begin with a dot are listed as all others: cloud stor ls'],
   ['stor ls -l -R', 'unknown option -R', 'everything below a directory: cloud stor tree'],
   ['stor rm -R d -y', 'unknown option -R', 'did you mean --recursive?'],
-  ['stor cat one --range x', '--range: "x" is no range', 'the first 100 bytes: --range 0-99'],
+  ['stor cat one --range x', '--range: "x" is not a range', 'the first 100 bytes: --range 0-99'],
   [
     'stor mv one nodir/y',
     '/demo/stor/nodir does not exist: create the directory first (DirectoryDoesNotExist)',
@@ -234,7 +234,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['env nothere', 'profile "nothere" does not exist', 'there are: local, spare, x'],
   ["alias set images 'keys list'", '"images" is a command of cloud', "choose another name: cloud alias set my-images 'keys list'"],
   ['alias delete nothere', 'alias "nothere" does not exist', 'cloud alias list'],
-  ['help option', '"option" is no topic', 'cloud help options'],
+  ['help option', '"option" is not a topic', 'cloud help options'],
   ['help imges', '"imges" is not a command of cloud', 'cloud images'],
   ['api call GET', 'missing argument PATH', 'cloud api GET /my'],
   ['api call FETCH /my/keys', '"FETCH" is not an HTTP method', 'there are GET, HEAD, PUT, POST, DELETE, OPTIONS, PATCH'],

@@ -124,7 +124,7 @@ export function createWorker(reach: ReachServices, name: string, random: () => n
     await change(thing, `object ${digest(content)} -`, ['storage', 'POST', `${partsDirectory}/commit`, commit], 201);
   }
 
-  /** The id of something with a name: what changes it wants that, and a reply that had it may have been lost. */
+  /** The id of something with a name: what changes it wants that, and a response that had it may have been lost. */
   async function findId(collection: string, thing: string): Promise<string> {
     const { bytes } = await reach().send('compute', 'GET', `/my/${collection}/${thing}`);
     return (JSON.parse(bytes.toString()) as { id: string }).id;

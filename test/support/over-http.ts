@@ -1,5 +1,5 @@
 import { request as send, type IncomingMessage } from 'node:http';
-import type { Headers, Reply } from '../../src/api/message.ts';
+import type { Headers, HttpResponse } from '../../src/api/message.ts';
 import { listen } from '../../src/server/http/listen.ts';
 import type { Service } from '../../src/server/http/serve.ts';
 
@@ -18,7 +18,7 @@ function readHeaders({ rawHeaders }: IncomingMessage): Headers {
 export async function carryOverHttp(service: Service): Promise<CarriedService> {
   const listener = await listen({ handle: service, host: '127.0.0.1', port: 0, trusted: true, log: () => undefined });
   const handle: Service = ({ method, target, headers, body }) =>
-    new Promise<Reply>((resolve, reject) => {
+    new Promise<HttpResponse>((resolve, reject) => {
       if (body !== undefined && !(body instanceof Uint8Array)) throw new Error('only bytes at hand are carried');
       const lengths = body ? { 'content-length': String(body.length) } : {};
       const outgoing = send({ host: '127.0.0.1', port: listener.port, method, path: target, headers: { ...headers, ...lengths } });

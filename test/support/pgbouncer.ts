@@ -17,7 +17,7 @@ export function lacksPgbouncer(): boolean {
 }
 
 /** Milliseconds that a start may take. */
-const patience = 30_000;
+const timeoutMs = 30_000;
 
 /** Starts it before the server of a URL, reached by a socket. It ends with this process. @returns the same URL by way of it */
 export async function startPgbouncer(url: string): Promise<{ url: string; stop: () => Promise<void> }> {
@@ -47,7 +47,7 @@ export async function startPgbouncer(url: string): Promise<{ url: string; stop: 
   let said = '';
   child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  for (const end = Date.now() + patience; ;) {
+  for (const end = Date.now() + timeoutMs; ;) {
     const isReady = await runStatement(through.href, 'select 1').then(
       () => true,
       () => false,

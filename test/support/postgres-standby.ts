@@ -12,7 +12,7 @@ export interface Standby extends TestPostgres {
 }
 
 /** Milliseconds until a standby has caught up. */
-const patience = 60_000;
+const timeoutMs = 60_000;
 
 async function isSynchronous(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url });
@@ -37,7 +37,7 @@ export async function startStandby(primary: TestPostgres): Promise<Standby> {
   const standby = await servePostgres(folder);
   await runStatement(primary.url('postgres'), "alter system set synchronous_standby_names = 'standby'");
   await runStatement(primary.url('postgres'), 'select pg_reload_conf()');
-  for (const end = Date.now() + patience; !(await isSynchronous(primary.url('postgres')));) {
+  for (const end = Date.now() + timeoutMs; !(await isSynchronous(primary.url('postgres')));) {
     if (Date.now() > end) throw new Error('the standby does not catch up');
     await sleep(50);
   }

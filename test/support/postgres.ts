@@ -21,7 +21,7 @@ export interface TestPostgres {
 }
 
 /** Milliseconds that a start may take. */
-const patience = 60_000;
+const timeoutMs = 60_000;
 
 /** For tests alone: what was committed survives a crash of the server, and no loss of power. */
 const settings = `
@@ -79,7 +79,7 @@ export async function servePostgres(folder: string, through: readonly string[] =
       child.kill('SIGQUIT');
       await ended;
     };
-    for (const end = Date.now() + patience; !(await isReady(url('postgres')));) {
+    for (const end = Date.now() + timeoutMs; !(await isReady(url('postgres')));) {
       if (child.exitCode !== null || Date.now() > end) throw new Error(`PostgreSQL does not start: exit code ${child.exitCode}`);
       await sleep(50);
     }

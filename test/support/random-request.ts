@@ -29,7 +29,7 @@ export interface RandomRequest {
 /** Characters of a target that leave room for headers: more than 16 KiB of both is refused while the rest is still being sent. */
 const longestTarget = 12_000;
 
-/** What replies told of: ids that later requests use. */
+/** What responses told of: ids that later requests use. */
 export type Known = Set<string>;
 
 const words = ['a', 'b', 'c', 'd', 'reader', 'writer', 'bob', 'eve'];

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 /** What came back over a connection. */
 export interface RawReply {
-  /** 0 when the connection ended without a reply. */
+  /** 0 when the connection ended without a response. */
   readonly status: number;
   /** Status and reason phrase as they came. */
   readonly reason: string;
@@ -10,7 +10,7 @@ export interface RawReply {
   readonly body: Buffer;
   /** What came behind the body. */
   readonly after: Buffer;
-  /** Whether the body is as long as the reply says. */
+  /** Whether the body is as long as the response says. */
   readonly isWhole: boolean;
   readonly milliseconds: number;
   /** True when nothing ended the exchange in time. */
@@ -46,13 +46,13 @@ type Read = Pick<RawReply, 'status' | 'reason' | 'headers' | 'body' | 'after' | 
 
 const nothing = Buffer.alloc(0);
 
-/** What has come, taken apart; interim replies are dropped. A body without a length, as HTTP/1.0 has it, is whole when the connection `isClosed`. */
-function readReply(bytes: Buffer, method: string, isClosed: boolean): Read {
+/** What has come, taken apart; interim responses are dropped. A body without a length, as HTTP/1.0 has it, is whole when the connection `isClosed`. */
+function readResponse(bytes: Buffer, method: string, isClosed: boolean): Read {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return { status: 0, reason: '', headers: new Map(), body: bytes, after: nothing, isWhole: false };
   const { status, reason, headers } = readHead(bytes.subarray(0, end).toString('latin1'));
   const rest = bytes.subarray(end + 4);
-  if (status >= 100 && status < 200) return readReply(rest, method, isClosed);
+  if (status >= 100 && status < 200) return readResponse(rest, method, isClosed);
   if (method === 'HEAD' || status === 204 || status === 304) return { status, reason, headers, body: nothing, after: rest, isWhole: true };
   if (headers.get('transfer-encoding') === 'chunked') {
     const body = joinChunks(rest);
@@ -83,14 +83,14 @@ export function exchangeRaw(pieces: readonly Buffer[], { port, method, limit, en
     const finish = (hung: boolean): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve({ ...readReply(Buffer.concat(received), method, !hung), milliseconds: performance.now() - started, hung });
+      resolve({ ...readResponse(Buffer.concat(received), method, !hung), milliseconds: performance.now() - started, hung });
     };
     const timer = setTimeout(() => finish(true), limit);
     socket.on('error', () => undefined);
     socket.on('close', () => finish(false));
     socket.on('data', (piece: Buffer) => {
       received.push(piece);
-      if (readReply(Buffer.concat(received), method, false).isWhole) finish(false);
+      if (readResponse(Buffer.concat(received), method, false).isWhole) finish(false);
     });
     socket.setNoDelay(true);
     void (async () => {

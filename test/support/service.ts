@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compute } from '../../src/api/compute.ts';
-import { readAll, type Body, type Headers, type Reply, type Request } from '../../src/api/message.ts';
+import { readAll, type Body, type Headers, type HttpResponse, type Request } from '../../src/api/message.ts';
 import type { ServiceName } from '../../src/api/operation.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
 import { createSecondHandlers } from '../../src/server/compute/second-images.ts';
@@ -23,7 +23,7 @@ import { shareRsaKey, type TestKey } from './rsa-keys.ts';
 
 export { createEcdsaKey, createRsaKey, type TestKey } from './rsa-keys.ts';
 
-/** A reply read to its end. */
+/** A response read to its end. */
 export interface TestReply {
   readonly status: number;
   readonly headers: Headers;
@@ -123,14 +123,14 @@ export function signUrl(
   return `${path}?${query}&signature=${encode(signature)}`;
 }
 
-async function readReply(service: Service, request: Request, connection: Connection): Promise<TestReply> {
-  const reply = await service(request, connection);
-  const bytes = await readAll(reply.body);
+async function readResponse(service: Service, request: Request, connection: Connection): Promise<TestReply> {
+  const response = await service(request, connection);
+  const bytes = await readAll(response.body);
   const text = Buffer.from(bytes).toString();
-  const isJson = reply.headers['content-type'] === 'application/json' && text !== '';
+  const isJson = response.headers['content-type'] === 'application/json' && text !== '';
   const json: unknown = isJson ? JSON.parse(text) : undefined;
   const code = typeof json === 'object' && json !== null && 'code' in json ? String(json.code) : undefined;
-  return { status: reply.status, headers: reply.headers, bytes, text, json, code };
+  return { status: response.status, headers: response.headers, bytes, text, json, code };
 }
 
 function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
@@ -142,7 +142,7 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
     const content = json === undefined ? body : Buffer.from(JSON.stringify(json));
     const all = { host: `${service}.test`, ...defaults, ...signed, ...typed, ...headers };
     const connection = { remoteAddress: '127.0.0.1', secure };
-    return readReply(handle, { method, target, headers: all, ...(content !== undefined && { body: content }) }, connection);
+    return readResponse(handle, { method, target, headers: all, ...(content !== undefined && { body: content }) }, connection);
   };
 }
 
@@ -163,7 +163,7 @@ function createSecond(shared: Shared): Service {
 /** Services that others have the data of, too. */
 export interface JoinedServices extends Pick<TestService, ServiceName> {
   /** GET of an object, whose body is read by whoever asks. */
-  readonly read: (target: string) => Promise<Reply>;
+  readonly read: (target: string) => Promise<HttpResponse>;
 }
 
 /** Both services over the same data as others, as a second process has them: asked as `demo`. @param options `wrap`: what surrounds each of them */
@@ -174,7 +174,7 @@ export function joinServices(
 ): JoinedServices {
   const handlers = createHandlers({ store, datacenter: 'east-1', settings }, describeStorage());
   const [first, second] = [wrap(handlers.compute), wrap(handlers.storage)];
-  const read = (target: string): Promise<Reply> => {
+  const read = (target: string): Promise<HttpResponse> => {
     const headers = signHeaders('storage', { key, keyId: `/demo/keys/${key.fingerprint}` });
     return second({ method: 'GET', target, headers }, { remoteAddress: '127.0.0.1', secure: true });
   };

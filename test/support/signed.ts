@@ -6,7 +6,7 @@ import { writeKeyId } from '../../src/auth/key-id.ts';
 import { loadPrivateKey } from '../../src/auth/private-key.ts';
 import type { LocalInfo } from './sandbox.ts';
 
-/** A reply read to its end. */
+/** A response read to its end. */
 export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -29,12 +29,12 @@ export interface SignedServices {
 
 /**
  * Opens connections that stay open, at most `connections` to each service.
- * @param patience milliseconds after which a request without an answer fails
+ * @param timeoutMs milliseconds after which a request without an answer fails
  */
 export async function openServices(
   local: Pick<LocalInfo, 'keyFile' | 'account' | 'computeUrl' | 'storUrl' | 'caFile'>,
   connections: number,
-  patience = 60_000,
+  timeoutMs = 60_000,
 ): Promise<SignedServices> {
   const signer = await loadPrivateKey(local.keyFile);
   const connect = local.computeUrl.startsWith('https') ? { connect: { ca: readFileSync(local.caFile, 'utf8') } } : {};
@@ -45,7 +45,7 @@ export async function openServices(
       keyId: writeKeyId(service, { account: local.account, key: signer.publicKey.fingerprints.md5 }),
       now: Date.now,
     }),
-    pool: new Pool(url, { connections, pipelining: 1, headersTimeout: patience, bodyTimeout: patience, ...connect }),
+    pool: new Pool(url, { connections, pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, ...connect }),
   });
   const services = { compute: open('compute', local.computeUrl), storage: open('storage', local.storUrl) };
   return {
@@ -57,13 +57,13 @@ export async function openServices(
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...(content === undefined ? method !== 'GET' && { 'content-length': '0' } : { 'content-length': String(content.length) }),
       };
-      const reply = await pool.request({
+      const response = await pool.request({
         method,
         path,
         headers: { ...(await authorizer.headers()), ...own, ...headers },
         body: content ?? null,
       });
-      return { status: reply.statusCode, headers: reply.headers, bytes: Buffer.from(await reply.body.arrayBuffer()) };
+      return { status: response.statusCode, headers: response.headers, bytes: Buffer.from(await response.body.arrayBuffer()) };
     },
     close: async () => {
       await Promise.all(Object.values(services).map(({ pool }) => pool.destroy()));

@@ -28,9 +28,9 @@ export async function startSmallJob(storage: StorageClient, name: string, count:
 export async function finishSmallJob(
   storage: StorageClient,
   { id, names }: SmallJob,
-  patience: { timeout: number; interval: number },
+  timeoutMs: { timeout: number; interval: number },
 ): Promise<void> {
-  await expect.poll(async () => (await storage.getJob({ account: 'demo', id })).state, patience).toBe('done');
+  await expect.poll(async () => (await storage.getJob({ account: 'demo', id })).state, timeoutMs).toBe('done');
   let text = '';
   for await (const output of (await storage.getJobOutput({ account: 'demo', id })).records) {
     const { body } = await storage.getObject({ account: 'demo', path: output.slice('/demo/'.length) });

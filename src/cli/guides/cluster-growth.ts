@@ -33,7 +33,7 @@ export const growth: Guide['sections'][number] = {
         ],
         [
           'The primary',
-          'Every write is committed there, and every read asks it, since a standby may lag behind what was acknowledged. Where objects are small it is the first ceiling. Faster disks for its log and a shorter way to it help at once.',
+          'Every write is committed there, and every read asks it, since a standby may lag behind what was acknowledged. Where objects are small it is the first ceiling. Faster disks for its log and a shorter way to it help immediately.',
         ],
         [
           'The collector',

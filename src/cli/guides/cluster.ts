@@ -268,7 +268,7 @@ export const cluster: Guide = {
             ['Multipart uploads', 'A commit is atomic and may be repeated: it gives one ETag.'],
             ['Inputs of jobs', 'A request adds all of its lines or none. Lines that were acknowledged are not lost.'],
             ['Tasks of jobs', 'A task runs at least once, and its outcome is recorded exactly once, whatever is killed meanwhile.'],
-            ['Accounts, keys, roles, policies', 'Current at once on every gateway: a key that was removed is refused everywhere.'],
+            ['Accounts, keys, roles, policies', 'Current immediately on every gateway: a key that was removed is refused everywhere.'],
             ['No database', 'Requests are answered 503 with `Retry-After` within 8 seconds. Nothing is answered from memory.'],
             ['No contents', 'Metadata, listings and small objects go on. What needs a content fails with 5xx, and is as it was.'],
           ],

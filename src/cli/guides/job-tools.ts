@@ -40,7 +40,7 @@ export const jobTools: Guide = {
     {
       title: 'mtee: store what passes',
       blocks: [
-        '`mtee [-p] [-f FILE] [-c COPIES] [-H "NAME: VALUE"]... PATH` stores standard input as an object, then writes it to standard output. The object is no output of the task, and standard output is captured as ever.',
+        '`mtee [-p] [-f FILE] [-c COPIES] [-H "NAME: VALUE"]... PATH` stores standard input as an object, then writes it to standard output. The object is not an output of the task, and standard output is captured as ever.',
       ],
     },
     {
@@ -75,13 +75,13 @@ export const jobTools: Guide = {
     {
       title: 'maggr: aggregate columns',
       blocks: [
-        '`maggr [-c COLUMN=OPERATIONS]... [-d DELIMITER] [-o DELIMITER] [-i DELIMITER] [-f FILE] [OPERATIONS]` prints a line for each key. OPERATIONS are separated by commas; those after the options are for the columns that `-c` does not name, which are left out when there are none. Without `-c` a first column that is no number is the key.',
+        '`maggr [-c COLUMN=OPERATIONS]... [-d DELIMITER] [-o DELIMITER] [-i DELIMITER] [-f FILE] [OPERATIONS]` prints a line for each key. OPERATIONS are separated by commas; those after the options are for the columns that `-c` does not name, which are left out when there are none. Without `-c` a first column that is not a number is the key.',
         {
           terms: [
             ['key, nop', 'Aggregate by this column; leave it out.'],
             [
               'sum, count, min, max, mean, range, variance, stddev',
-              'Of the numbers of the column. A line whose value is no number is left out, and told on standard error; the exit code is 1 then.',
+              'Of the numbers of the column. A line whose value is not a number is left out, and told on standard error; the exit code is 1 then.',
             ],
             [
               '-d, -o, -i',

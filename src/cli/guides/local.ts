@@ -69,7 +69,7 @@ export const local: Guide = {
               'These succeed without a record, as the text of the specification also has it; its example, and the service unless told, answer 200 with one.',
             ],
             ['--throttle 10/s', 'More compute requests a second are answered with 420.'],
-            ['--latency 200', 'Every reply waits so many milliseconds.'],
+            ['--latency 200', 'Every response waits so many milliseconds.'],
             [
               '--staleness 3000',
               'Reads show users, roles and policies as they were so many milliseconds ago; commands with `--wait` stand it.',

@@ -61,7 +61,7 @@ export const signing: Guide = {
     {
       title: 'Looking at it',
       blocks: [
-        '`-v` shows each request and reply on standard error, `-vv` with headers and bodies; signatures are left out. `--curl` prints the request as a curl command that works for as long as its date is accepted.',
+        '`-v` shows each request and response on standard error, `-vv` with headers and bodies; signatures are left out. `--curl` prints the request as a curl command that works for as long as its date is accepted.',
         { lines: ['cloud -vv images list', 'cloud images list --curl'] },
       ],
     },

@@ -10,7 +10,7 @@ import type { Candidate, Question } from './candidate.ts';
 import { readGivenSettings } from './line.ts';
 
 /** Timeout of a completion, for which the shell's prompt waits, milliseconds. */
-const patience = 2000;
+const timeoutMs = 2000;
 /** How long a cached response is used, milliseconds: about as long as somebody keeps pressing Tab. */
 const freshness = 10_000;
 
@@ -75,7 +75,7 @@ function createQuestion(world: World, { nouns, open }: Program): { question: Que
   const { account, id } = describeConnection(resolveInputs(world, given, paths.config));
   const cache = openCache({ top: paths.cache, name: 'completion', connection: id, now: world.now, freshness, refuse: () => undefined });
   let opened: Promise<Opened> | undefined;
-  const globals = { ...given, timeout: `${patience}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
+  const globals = { ...given, timeout: `${timeoutMs}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
   const ask: Question['ask'] = (name, fetch) => askOnce(cache, name, async () => fetch((await (opened ??= open(world, globals))).context));
   return { question: { typed, words, nouns, account, ask }, close: async () => (await opened)?.close() };
 }
@@ -107,7 +107,7 @@ export async function complete(world: World, program: Program): Promise<void> {
     timer = setTimeout(() => {
       end.abort();
       resolve([]);
-    }, patience);
+    }, timeoutMs);
   });
   const found = await Promise.race([find(hurry(world, end.signal), program).catch(() => []), late]);
   clearTimeout(timer);

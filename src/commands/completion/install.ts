@@ -77,7 +77,7 @@ function findZshFolder(world: World): { folder: string; notes: string[] } {
   const given = ask(world, 'zsh', ['-c'], 'print -r -- "<<$ZDOTDIR>>"') ?? world.env['ZDOTDIR'] ?? '';
   if (given === '') return { folder: world.home, notes: [] };
   if (isAbsolute(given)) return { folder: given, notes: [] };
-  return { folder: world.home, notes: [`ZDOTDIR is ${given}, which is no whole path: ${join(world.home, '.zshrc')} is used`] };
+  return { folder: world.home, notes: [`ZDOTDIR is ${given}, which is not an absolute path: ${join(world.home, '.zshrc')} is used`] };
 }
 
 /** The set-up file to change and the line to add; undefined where the shell finds the installed file by itself. */

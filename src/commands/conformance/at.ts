@@ -57,7 +57,7 @@ export interface At extends Probe {
 }
 
 /** Timeout of `until`, milliseconds. */
-const patience = 180_000;
+const timeoutMs = 180_000;
 
 async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
   try {
@@ -112,11 +112,11 @@ export function createAt(probe: Probe): At {
       if (!decisions.includes(decision)) decisions.push(decision);
     },
     until: async (what, ask) => {
-      const end = now() + patience;
+      const end = now() + timeoutMs;
       for (let pause = 20; ; pause = Math.min(2000, pause * 1.5)) {
         const found = await ask();
         if (found !== undefined) return found;
-        if (now() > end) throw new Mismatch(`${what}: not within ${patience / 1000} s`);
+        if (now() > end) throw new Mismatch(`${what}: not within ${timeoutMs / 1000} s`);
         await pauseFor(pause, interrupted);
       }
     },

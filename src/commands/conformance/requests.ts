@@ -80,16 +80,16 @@ export function createRequests(invocation: Context): Requests {
     if (given.isPlain) url.protocol = 'http:';
     const { body, headers } = toBody(given);
     opened ??= bare();
-    const reply = await (await opened).send({ method, url, headers: { ...headers, ...given.headers }, body });
-    return readResponse(`${method} ${target}`, reply);
+    const received = await (await opened).send({ method, url, headers: { ...headers, ...given.headers }, body });
+    return readResponse(`${method} ${target}`, received);
   }
 
   async function sendSigned(service: ServiceName, method: string, target: string, given: Given): Promise<Response> {
     const { body, headers } = toBody(given);
     const length = body === undefined && method !== 'GET' && method !== 'HEAD' ? { 'content-length': '0' } : {};
     const client = service === 'compute' ? context.compute : context.storage;
-    const reply = await client.request({ method, target, headers: { ...length, ...headers, ...given.headers }, body, outlasts: true });
-    return readResponse(`${method} ${target}`, reply);
+    const received = await client.request({ method, target, headers: { ...length, ...headers, ...given.headers }, body, outlasts: true });
+    return readResponse(`${method} ${target}`, received);
   }
 
   return {

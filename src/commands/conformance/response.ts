@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readAll, type Headers, type Reply } from '../../api/message.ts';
+import { readAll, type Headers, type HttpResponse } from '../../api/message.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { Mismatch } from './outcome.ts';
 
@@ -17,8 +17,8 @@ export interface Response {
   readonly body: Buffer;
 }
 
-export async function readResponse(request: string, reply: Reply): Promise<Response> {
-  return { request, status: reply.status, headers: reply.headers, body: Buffer.from(await readAll(reply.body, largestBody)) };
+export async function readResponse(request: string, received: HttpResponse): Promise<Response> {
+  return { request, status: received.status, headers: received.headers, body: Buffer.from(await readAll(received.body, largestBody)) };
 }
 
 /** The body as JSON. @throws {Mismatch} */

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../api/message.ts';
 import type { Field } from '../../api/fields.ts';
 import { job, type Entry, type Job } from '../../api/objects.ts';
-import { isEmptyReply, readBounded } from '../../client/response.ts';
+import { isEmptyResponse, readBounded } from '../../client/response.ts';
 import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/named.ts';
@@ -55,8 +55,8 @@ export async function readJob(context: JobContext, id: string): Promise<KnownJob
     return await context.storage.getJob({ account: context.account, id });
   } catch (error) {
     const isGone = isMissing(error) || (error instanceof NetworkError && error.code === 'UnreadableReply');
-    const kept = isGone || isEmptyReply(error) ? await openArchive(context, id, 'job.json') : undefined;
-    if (kept === undefined && isEmptyReply(error)) return { id };
+    const kept = isGone || isEmptyResponse(error) ? await openArchive(context, id, 'job.json') : undefined;
+    if (kept === undefined && isEmptyResponse(error)) return { id };
     if (kept === undefined) return await explainJob(id, () => Promise.reject(error as Error));
     return readKept(Buffer.from(await readBounded(kept, largestRecord, 'the service')).toString(), job);
   }

@@ -18,9 +18,9 @@ export type Inputs = AsyncIterable<string[]> | Iterable<string[]>;
 /** Bytes of paths at which a batch is sent. */
 const batchSize = 256 * 1024;
 /** Milliseconds for which a batch waits for more paths. */
-const patience = 20;
+const timeoutMs = 20;
 /** Number of paths from stdin in one list. */
-const pieceLines = 1000;
+const chunkLines = 1000;
 
 /** Reads a path as users type it. @throws {UsageError} for a path that cannot be a line of a job's input */
 function readInputPath(text: string, account: string): string {
@@ -50,7 +50,7 @@ async function* readStdin({ account, world }: JobContext, stream: ByteStream): A
         if (!(error instanceof UsageError)) throw error;
         throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: error.hint, cause: error });
       }
-      if (piece.length < pieceLines) continue;
+      if (piece.length < chunkLines) continue;
       yield piece;
       piece = [];
     }
@@ -97,15 +97,15 @@ export async function gatherInputs(context: InputContext, words: readonly string
   }
   const pieces = [];
   for (const word of words) pieces.push(word === '-' ? (openStdin(world) as ByteStream) : await expandWord(context, word, form));
-  return joinPieces(context, pieces);
+  return joinChunks(context, pieces);
 }
 
 /** Splits a list, so that a long one is sent in several requests. */
 export function* splitList(list: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < list.length; at += pieceLines) yield list.slice(at, at + pieceLines);
+  for (let at = 0; at < list.length; at += chunkLines) yield list.slice(at, at + chunkLines);
 }
 
-async function* joinPieces(context: JobContext, pieces: readonly (string[] | ByteStream)[]): AsyncGenerator<string[]> {
+async function* joinChunks(context: JobContext, pieces: readonly (string[] | ByteStream)[]): AsyncGenerator<string[]> {
   for (const piece of pieces) {
     if (Array.isArray(piece)) yield piece;
     else yield* readStdin(context, piece);
@@ -119,7 +119,7 @@ function measure(paths: readonly string[]): number {
 async function waitBriefly<T>(next: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), patience);
+    timer = setTimeout(() => resolve(undefined), timeoutMs);
   });
   try {
     return await Promise.race([next, late]);

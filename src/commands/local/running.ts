@@ -49,9 +49,9 @@ async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers'
   try {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
     const sender = createSocketSender({ connectTimeout: 2000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
-    const reply = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: {} });
+    const response = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: {} });
     sender.close();
-    return reply.headers[instanceHeader] === instance ? 'answers' : 'gone';
+    return response.headers[instanceHeader] === instance ? 'answers' : 'gone';
   } catch (error) {
     return error instanceof NetworkError && silences.has(error.code) ? 'silent' : 'gone';
   }

@@ -35,7 +35,7 @@ export const serveOptions = {
     'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none',
     isolations,
   ),
-  jobSlots: number('Tasks of jobs that run at once; as many as there are cores when absent', { range: [1, 1024] }),
+  jobSlots: number('Number of concurrent tasks of jobs; the number of cores when absent', { range: [1, 1024] }),
   jobTimeLimit: duration('Longest time of a task of a job; usually 1h'),
   publicKey: filePath('Register this public key, and make none'),
   empty: flag('Without samples'),

@@ -16,7 +16,7 @@ import { describeDifference, findRunning, readRunFile, waitUntil, type Running }
 import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
 
 /** Timeout for the start of a service, milliseconds. */
-const patience = 20_000;
+const timeoutMs = 20_000;
 
 /** Free disk space below which nothing can be stored, bytes. */
 const leastSpace = 64 * 1024;
@@ -64,7 +64,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
     exited = true;
   });
   const isReady = (): boolean => readRunFile(dataDir)?.pid === child.pid;
-  const done = await waitUntil(world, patience, () => exited || isReady());
+  const done = await waitUntil(world, timeoutMs, () => exited || isReady());
   if (exited) {
     const end = explainEnd(dataDir, logFile);
     const isTaken = /port \d+ of \S+ is in use/.test(end);

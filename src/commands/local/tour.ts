@@ -108,12 +108,12 @@ function runLine(
   return new Promise((resolve, reject) => {
     const child = spawn('/bin/sh', ['-c', line], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    child.stdout.on('data', (piece: Buffer) => {
-      output += piece.toString();
-      world.stdout.stream.write(piece);
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      world.stdout.stream.write(chunk);
     });
-    child.stderr.on('data', (piece: Buffer) => {
-      world.stderr.stream.write(piece);
+    child.stderr.on('data', (chunk: Buffer) => {
+      world.stderr.stream.write(chunk);
     });
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, output }));

@@ -43,7 +43,7 @@ export const putPart = command({
   run: async (invocation) => {
     const { args, options, storage, account, note, warn, world } = invocation;
     if (!/^\d+$/.test(args.number))
-      throw new UsageError(`"${args.number}" is no number of a part`, { hint: 'parts have numbers from 0 to 9999' });
+      throw new UsageError(`"${args.number}" is not a number of a part`, { hint: 'parts have numbers from 0 to 9999' });
     const number = Number(args.number);
     checkPartNumber(number);
     const engine = createEngine(invocation, options, { bulk: false });

@@ -25,7 +25,7 @@ export function readAction(word: string): string {
   const known = knownActions();
   if (known.has(action)) return action;
   const close = findOtherName(action) ?? nearest(action, known);
-  throw new UsageError(`"${word}" is no action`, {
+  throw new UsageError(`"${word}" is not an action`, {
     hint: close === undefined ? 'actions are operations in lower case: listkeys' : `did you mean ${close}?`,
   });
 }
@@ -79,7 +79,7 @@ export function readMoment(text: string, now: number): number {
   const seconds = readTime(day === undefined ? first : (second ?? '12:00'));
   const isWhole = more.length === 0 && (day !== undefined || second === undefined);
   if (!isWhole || seconds === undefined) {
-    throw new UsageError(`--at: "${text}" is no moment`, { hint: 'write 2024-05-01T09:00Z, 09:00 or "monday 09:00" (UTC)' });
+    throw new UsageError(`--at: "${text}" is not a moment`, { hint: 'write 2024-05-01T09:00Z, 09:00 or "monday 09:00" (UTC)' });
   }
   const today = new Date(now);
   const midnight = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());

@@ -61,7 +61,7 @@ function readBucket(given: string, url: URL): Omit<Bucket, 'credentials'> {
   refuseUser(given, url);
   const { hostname: bucket, pathname, searchParams } = url;
   const unknown = [...searchParams.keys()].find((name) => !['endpoint', 'region'].includes(name));
-  if (unknown !== undefined) throw new UsageError(`${given}: ${unknown} is no parameter of s3://`, { hint: bucketExample });
+  if (unknown !== undefined) throw new UsageError(`${given}: ${unknown} is not a parameter of s3://`, { hint: bucketExample });
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u.test(bucket))
     throw new UsageError(`${given}: the name of a bucket has 3 to 63 lower-case letters, digits, dots and hyphens`, {
       hint: bucketExample,

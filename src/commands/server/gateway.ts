@@ -20,7 +20,7 @@ const taskOptions = withTopic('tasks', {
     'namespaces',
     'none',
   ] as const),
-  jobSlots: number('Tasks of jobs at once; by default, cores', { range: [1, 1024] }),
+  jobSlots: number('Number of concurrent tasks of jobs; by default, cores', { range: [1, 1024] }),
   jobTimeLimit: duration('Longest time of a task; 1h when absent'),
 });
 

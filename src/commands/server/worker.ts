@@ -32,8 +32,8 @@ export const worker = command({
     ...databaseOptions,
     ...bytesOptions,
     workDir: folderPath('Folder in which tasks run; that of the contents when absent'),
-    slots: number('Tasks at once; by default, cores', { range: [1, 1024] }),
-    accountTasks: number('Most tasks of an account at once, counted over all workers and gateways; no limit when absent', {
+    slots: number('Number of concurrent tasks; by default, cores', { range: [1, 1024] }),
+    accountTasks: number('Maximum number of concurrent tasks of an account, counted over all workers and gateways; no limit when absent', {
       range: [1, 1_000_000],
     }),
     limit: texts('Set account-bytes or account-objects, for outputs of tasks, as gateways have them', { placeholder: 'NAME=N' }),

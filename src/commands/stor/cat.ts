@@ -22,7 +22,7 @@ async function openRange({ storage }: Context, paths: readonly RemotePath[], ran
   const [first] = paths;
   if (first === undefined || paths.length > 1) throw new UsageError('--range is for one object');
   if (!/^(?:\d+-\d*|-\d+)$/.test(range))
-    throw new UsageError(`--range: "${range}" is no range`, { hint: 'the first 100 bytes: --range 0-99' });
+    throw new UsageError(`--range: "${range}" is not a range`, { hint: 'the first 100 bytes: --range 0-99' });
   return (await storage.getObject(first, { headers: { range: `bytes=${range}` } })).body;
 }
 

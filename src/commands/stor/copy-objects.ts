@@ -22,7 +22,7 @@ export interface CopyValues {
   readonly filter: Filter;
   /** For hints; `cp` when absent. */
   readonly verb?: 'mv' | 'ln';
-  /** Told of what is left alone. */
+  /** Called with what is left alone. */
   readonly note?: (message: string) => void;
 }
 

@@ -13,7 +13,7 @@ const mostParallel = 256;
 
 /** Options of every command that moves bytes. */
 export const transferOptions = withTopic('transfer', {
-  parallel: number('Files under way at once; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, mostParallel] }),
+  parallel: number('Number of concurrent transfers; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, mostParallel] }),
   bwlimit: size('Most bytes in a second, over all files together', { placeholder: 'RATE' }),
   partSize: size('Bytes in a part or range of a large file, at least 5 MiB'),
   progress: choice(

@@ -18,7 +18,7 @@ export type StoreValues = Values<typeof storeOptions>;
 function readHeader(given: string, separator: string): [string, string] {
   const at = given.indexOf(separator);
   const name = given.slice(0, at).trim().toLowerCase();
-  if (at < 1 || !/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new UsageError(`"${given}" is no header: write NAME${separator}VALUE`);
+  if (at < 1 || !/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new UsageError(`"${given}" is not a header: write NAME${separator}VALUE`);
   return [name, given.slice(at + 1).trim()];
 }
 

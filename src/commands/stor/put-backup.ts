@@ -36,7 +36,7 @@ export function readPutBackup(
   const directory = readRemotePath(backupDir, account);
   const [first] = places;
   const root = places.length === 1 && first?.isTree === true ? first.target : parentOf(first?.target ?? directory);
-  if (!root) throw new UsageError('--backup-dir: the target is no object');
+  if (!root) throw new UsageError('--backup-dir: the target is not an object');
   const hint = 'give a directory beside the target';
   if (isSame(directory, root)) throw new UsageError(`--backup-dir: ${backupDir} is the target itself`, { hint });
   for (const { target, isTree } of places) {

@@ -178,10 +178,10 @@ async function* prepare(steps: AsyncIterable<UnpackStep>): AsyncGenerator<Job> {
 
 async function* limit(source: AsyncIterable<Uint8Array>, most: number | undefined, label: string): AsyncGenerator<Uint8Array> {
   let size = 0;
-  for await (const piece of source) {
-    size += piece.length;
+  for await (const chunk of source) {
+    size += chunk.length;
     if (most !== undefined && size > most) throw new ArchiveError(`${label} has more than ${most} bytes (--max-size)`);
-    yield piece;
+    yield chunk;
   }
 }
 

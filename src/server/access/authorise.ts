@@ -84,7 +84,7 @@ async function assertRolesNamed({ store, operation, account, caller, named }: At
   if (wrong === undefined) return;
   const problem = isAccount
     ? `the account ${account.login} has no role`
-    : `${showCaller(caller)} is no member of a role of ${account.login} named`;
+    : `${showCaller(caller)} is not a member of a role of ${account.login} named`;
   throw new ApiError(409, 'InvalidRole', `${problem} "${wrong}"`);
 }
 

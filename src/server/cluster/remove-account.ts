@@ -21,7 +21,7 @@ import { noteOperator } from './note-operator.ts';
 const batchSize = 500;
 
 /** Milliseconds to wait for the jobs of the account to end, and between two checks. */
-const patience = 30_000;
+const timeoutMs = 30_000;
 const pause = 200;
 
 type Db = Pick<Store, 'db' | 'write'>;
@@ -127,7 +127,7 @@ async function awaitJobs({ db }: Db, { id }: Account, signal: AbortSignal): Prom
     .selectFrom('gateways' as never)
     .select(sql<number>`1`.as('one'))
     .where(sql<boolean>`until > clock_timestamp()`);
-  const end = performance.now() + patience;
+  const end = performance.now() + timeoutMs;
   while (performance.now() < end && (await query.execute()).length > 0 && (await isServed.execute()).length > 0) {
     await sleep(pause, undefined, { signal }).catch(() => undefined);
     checkStopped(signal);

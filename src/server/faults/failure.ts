@@ -83,7 +83,7 @@ function readError(words: string, status: string | undefined, code: string | und
   if (number !== undefined && number >= 400 && number <= 599) return { kind: 'error', status: number, code: named };
   throw createFailureError(
     words,
-    status === undefined ? `write the status before the code: 500:${named}` : `${status} is no status of an error`,
+    status === undefined ? `write the status before the code: 500:${named}` : `${status} is not a status of an error`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Body, ByteStream, Headers, Reply } from '../../api/message.ts';
+import type { Body, ByteStream, Headers, HttpResponse } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { discardBody } from '../http/response.ts';
@@ -124,11 +124,11 @@ function withEnd(body: ByteStream, source: ByteStream, abort: AbortController): 
 }
 
 /** The response for the client. */
-export function disturbReply({ due }: Injection, reply: Reply): Reply {
-  const headers = findDue(due, 'wrong-md5') === undefined ? reply.headers : falsify(reply.headers);
+export function disturbResponse({ due }: Injection, response: HttpResponse): HttpResponse {
+  const headers = findDue(due, 'wrong-md5') === undefined ? response.headers : falsify(response.headers);
   const fault = findDue(due, 'cut', 'stall');
-  if (fault === undefined) return { ...reply, headers };
+  if (fault === undefined) return { ...response, headers };
   const abort = new AbortController();
-  const body = disturb(reply.body, fault, countPassing(fault.failure, reply.headers), abort.signal);
-  return { ...reply, headers, body: withEnd(body, reply.body, abort) };
+  const body = disturb(response.body, fault, countPassing(fault.failure, response.headers), abort.signal);
+  return { ...response, headers, body: withEnd(body, response.body, abort) };
 }

@@ -13,7 +13,7 @@ export function readAddressRanges(ranges: readonly string[]): (address: string) 
     const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/u.exec(range) ?? [];
     const [family, most] = isIP(address) === 4 ? (['ipv4', 32] as const) : (['ipv6', 128] as const);
     if (isIP(address) === 0 || Number(bits ?? most) > most) {
-      throw new UsageError(`${range}: is no range of addresses`, { hint: 'for example 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32' });
+      throw new UsageError(`${range}: is not a range of addresses`, { hint: 'for example 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32' });
     }
     list.addSubnet(address, Number(bits ?? most), family);
   }

@@ -24,7 +24,7 @@ function allowOrigin(origin: string | undefined): Headers {
 /** What the headers of every response depend on. */
 export interface Common {
   readonly service: ServiceName;
-  /** Name of the datacenter, shown in a header of every compute reply. */
+  /** Name of the datacenter, shown in a header of every compute response. */
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;

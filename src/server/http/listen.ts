@@ -13,8 +13,8 @@ export interface Listener {
   renewTls(tls: { readonly certificate: string; readonly key: string }): void;
   /** Ends each connection after its next response; new connections are still accepted. */
   drain(): void;
-  /** Stops accepting, lets requests finish for up to `patience` milliseconds, then destroys their connections. */
-  close(patience?: number): Promise<void>;
+  /** Stops accepting, lets requests finish for up to `graceMs`, then destroys their connections. */
+  close(graceMs?: number): Promise<void>;
 }
 
 async function bind({ server }: Watched, host: string, port: number): Promise<number> {
@@ -98,8 +98,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
         for (const { server } of servers) if (server instanceof TlsServer) server.setSecureContext({ cert: certificate, key });
       },
       drain: () => servers.forEach(({ connections }) => (connections.isDraining = true)),
-      close: async (patience = 5000) => {
-        await Promise.all(servers.map((server) => closeServer(server, patience)));
+      close: async (graceMs = 5000) => {
+        await Promise.all(servers.map((server) => closeServer(server, graceMs)));
       },
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { streamOf, type ByteStream, type Headers, type Reply } from '../../api/message.ts';
+import { streamOf, type ByteStream, type Headers, type HttpResponse } from '../../api/message.ts';
 import type { Download, Listing, Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { LimitReached } from '../limit.ts';
@@ -8,9 +8,9 @@ import { Answer } from './handler.ts';
 import { MethodNotAllowed } from './match.ts';
 
 /** Records are sent in chunks of about this many characters: one chunk per record would cost more than the record. */
-const pieceSize = 64 * 1024;
+const chunkSize = 64 * 1024;
 
-function writeJson(status: number, value: unknown, headers: Headers = {}): Reply {
+function writeJson(status: number, value: unknown, headers: Headers = {}): HttpResponse {
   const bytes = Buffer.from(JSON.stringify(value));
   return {
     status,
@@ -42,20 +42,20 @@ export async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T
   let text = '';
   for await (const record of records) {
     text += `${write(record)}\n`;
-    if (text.length < pieceSize) continue;
+    if (text.length < chunkSize) continue;
     yield Buffer.from(text);
     text = '';
   }
   if (text !== '') yield Buffer.from(text);
 }
 
-export function writeEmpty(status: number, headers: Headers = {}): Reply {
+export function writeEmpty(status: number, headers: Headers = {}): HttpResponse {
   const length = status === 204 || status === 304 ? {} : { 'content-length': '0' };
   return { status, headers: { ...length, ...headers }, body: streamOf() };
 }
 
 /** Converts a handler's result to a response. */
-export function writeResult(operation: Operation, result: unknown): Reply {
+export function writeResult(operation: Operation, result: unknown): HttpResponse {
   const answer = result instanceof Answer ? result : new Answer(result);
   const value: unknown = answer.value;
   const status = answer.status ?? operation.status;
@@ -107,7 +107,7 @@ export class ServiceUnavailable extends ApiError {
 }
 
 /** Converts an error to a response: `{code, message}`, and the extra fields or headers of some errors. */
-export function writeError(error: ApiError): Reply {
+export function writeError(error: ApiError): HttpResponse {
   const { status, code } = error;
   const message = cutInput(error.message);
   const errors = error.errors.map((each) => ({ ...each, field: cutInput(each.field), message: cutInput(each.message) }));
@@ -117,8 +117,8 @@ export function writeError(error: ApiError): Reply {
   return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, { ...allow, ...again });
 }
 
-export function addHeaders(reply: Reply, headers: Headers): Reply {
-  return { ...reply, headers: { ...reply.headers, ...headers } };
+export function addHeaders(response: HttpResponse, headers: Headers): HttpResponse {
+  return { ...response, headers: { ...response.headers, ...headers } };
 }
 
 /** Releases the resources of a body that will not be read, such as an open file. */
@@ -128,7 +128,7 @@ export function discardBody(body: ByteStream): void {
 }
 
 /** The response without its body, for HEAD. */
-export function dropBody(reply: Reply): Reply {
-  discardBody(reply.body);
-  return { ...reply, body: streamOf() };
+export function dropBody(response: HttpResponse): HttpResponse {
+  discardBody(response.body);
+  return { ...response, body: streamOf() };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Headers, Reply, Request } from '../../api/message.ts';
+import type { Headers, HttpResponse, Request } from '../../api/message.ts';
 import type { Handlers } from './handler.ts';
 import type { Operation, Operations, ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -18,7 +18,7 @@ import {
 } from '../access/authorise.ts';
 import { withRoleTags } from '../compute/tags.ts';
 import { applyLag, injectFaults } from '../faults/disturb-request.ts';
-import { ConnectionClosed, disturbReply } from '../faults/inject.ts';
+import { ConnectionClosed, disturbResponse } from '../faults/inject.ts';
 import { writeCommonHeaders, type Common } from './common-headers.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
 import type { Call, Caller, Connection, Handler } from './handler.ts';
@@ -40,7 +40,7 @@ import { createThrottle } from './throttle.ts';
 import { validate } from './validate.ts';
 
 /** One of the two services as a function; a socket is one way to reach it. It throws nothing but `ConnectionClosed`. */
-export type Service = (request: Request, connection: Connection) => Promise<Reply>;
+export type Service = (request: Request, connection: Connection) => Promise<HttpResponse>;
 
 /** Configuration of a service. */
 export interface ServiceOptions<T extends Operations> extends Common {
@@ -63,7 +63,7 @@ export interface ServiceOptions<T extends Operations> extends Common {
   /** Storage: throws 404 if the account has no multipart upload with the id in the path. */
   readonly assertUpload?: (store: Store, account: AccountRow, inputs: Match['inputs']) => Promise<void>;
   /** Storage: handles `OPTIONS`, which browsers send unsigned before a cross-origin request. */
-  readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<Reply>;
+  readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<HttpResponse>;
 }
 
 /** Compute responses are always JSON; storage responses have the stored type, which the handler checks. */
@@ -71,7 +71,7 @@ function checkAccept({ accept }: Headers): void {
   if (accept === undefined || accept.trim() === '') return;
   const types = accept.split(',').map((type) => type.trim().toLowerCase());
   const accepts = types.some((type) => /^(?:\*\/\*|application\/(?:\*|json))(?:\s*;|$)/u.test(type) && !/;\s*q=0(?:\.0*)?$/u.test(type));
-  if (!accepts) throw new ApiError(406, 'NotAcceptable', `replies are application/json, which Accept: ${accept} excludes`);
+  if (!accepts) throw new ApiError(406, 'NotAcceptable', `responses are application/json, which Accept: ${accept} excludes`);
 }
 
 /** The account that the path names; the caller's own if it names none, or `my`. */
@@ -170,7 +170,7 @@ async function answer<T extends Operations>(
   { match, admit, admitAccount }: Tools,
   target: Target,
   exchange: Exchange,
-): Promise<Reply> {
+): Promise<HttpResponse> {
   const { service, store, now = Date.now, requestTime = now, settings = {} } = options;
   const { connection, requestId, version } = exchange;
   if (service === 'compute' && !connection.secure)
@@ -302,7 +302,7 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
   const admit = createThrottle(service === 'compute' ? throttle : undefined);
   const admitAccount = limitRates(options.store.db, options.settings ?? {});
   const logRequest = createRequestLog(service, log);
-  const attempt = async (exchange: Exchange): Promise<Reply> => {
+  const attempt = async (exchange: Exchange): Promise<HttpResponse> => {
     try {
       const refusal = exchange.connection.refusal ?? options.refusal?.();
       if (refusal !== undefined) throw refusal;
@@ -325,14 +325,14 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
     const started = performance.now();
     const exchange = beginExchange(service, request, connection);
     observer?.begun(service);
-    const reply = await attempt(exchange).catch((error: unknown) => {
+    const response = await attempt(exchange).catch((error: unknown) => {
       conclude(exchange, 0, started);
       throw error;
     });
     const common = writeCommonHeaders(options, exchange, started);
-    conclude(exchange, reply.status, started);
-    const told = { ...reply, headers: { ...common, ...reply.headers } };
-    const whole = exchange.injection === undefined ? told : disturbReply(exchange.injection, told);
+    conclude(exchange, response.status, started);
+    const told = { ...response, headers: { ...common, ...response.headers } };
+    const whole = exchange.injection === undefined ? told : disturbResponse(exchange.injection, told);
     return request.method === 'HEAD' ? dropBody(whole) : whole;
   };
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { Reply } from '../../api/message.ts';
+import type { HttpResponse } from '../../api/message.ts';
 import type { ApiError } from '../../base/errors.ts';
 import type { ConnectionPool, PooledConnection } from './connection-pool.ts';
 import { asksForUpgrade, findFramingError } from './framing.ts';
@@ -16,7 +16,7 @@ import { discardBody } from './response.ts';
 import { limitOf } from '../limit.ts';
 import type { Service } from './serve.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { flush, writeReply } from './write-reply.ts';
+import { flush, writeResponse } from './write-response.ts';
 
 /** Options of a listener. */
 export interface ListenOptions {
@@ -38,7 +38,7 @@ export interface ListenOptions {
 
 const keepAliveTime = 65_000;
 
-const largePieces = 256 * 1024;
+const largeChunks = 256 * 1024;
 
 const serverOptions: ServerOptions = {
   keepAlive: true,
@@ -48,7 +48,7 @@ const serverOptions: ServerOptions = {
   connectionsCheckingInterval: 5000,
   // Bodies may take any time as long as data arrives; pauses are detected where bodies are read.
   requestTimeout: 0,
-  highWaterMark: largePieces,
+  highWaterMark: largeChunks,
 };
 
 /** Options of a server that reads up to twice the permitted bytes, so that longer headers get an error that names the limit. */
@@ -72,12 +72,12 @@ function isEncrypted(socket: Socket): boolean {
 
 function createHandler({ handle, trusted = false, log, settings = {} }: ListenOptions, connections: Connections) {
   const exchange = async (incoming: IncomingMessage, response: ServerResponse, expects: boolean, refusal?: ApiError): Promise<void> => {
-    let reply: Reply | undefined;
+    let result: HttpResponse | undefined;
     let sent = 0;
     try {
       const pooled = connections.http.get(incoming.socket)?.pooled;
       const taken = readRequest(incoming, response, expects, settings);
-      reply = await handle(taken.request, {
+      result = await handle(taken.request, {
         remoteAddress: pooled?.address ?? '',
         secure: trusted || isEncrypted(incoming.socket),
         refusal,
@@ -88,16 +88,16 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
         transferred: () => ({ received: taken.received(), sent, isWhole: response.writableFinished }),
       });
       const isLast = connections.isDraining || refusal !== undefined || asksForUpgrade(incoming);
-      if (response.destroyed) discardBody(reply.body);
-      else await writeReply(response, reply, taken, { isLast, onBytes: (size) => void (sent += size) });
+      if (response.destroyed) discardBody(result.body);
+      else await writeResponse(response, result, taken, { isLast, onBytes: (size) => void (sent += size) });
     } catch (error) {
-      if (reply !== undefined) discardBody(reply.body);
+      if (result !== undefined) discardBody(result.body);
       if (response.destroyed) return;
       if (error instanceof ConnectionClosed) await flush(response);
       // The headers have been sent: breaking the connection is the only way left to signal that the body is incomplete.
       response.destroy();
       if (!(error instanceof ConnectionClosed))
-        log(`reply to ${incoming.method ?? ''} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+        log(`response to ${incoming.method ?? ''} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     }
   };
   return (expects: boolean) =>
@@ -216,11 +216,11 @@ function answerRequests(server: Server, options: ListenOptions, connections: Con
   });
 }
 
-/** Stops accepting, lets requests finish for up to `patience` milliseconds, then destroys their connections. */
-export function closeServer({ server, plain, connections: { open }, endWaiting }: Watched, patience: number): Promise<void> {
+/** Stops accepting, lets requests finish for up to `graceMs`, then destroys their connections. */
+export function closeServer({ server, plain, connections: { open }, endWaiting }: Watched, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const destroyAll = (): void => open.forEach(({ socket }) => socket.destroy());
-    const cut = setTimeout(destroyAll, patience);
+    const cut = setTimeout(destroyAll, graceMs);
     // Connections become idle one by one as their requests finish, without an event.
     const sweep = setInterval(() => open.forEach(({ busy, socket }) => (busy ? undefined : socket.destroy())), 20);
     plain?.close();

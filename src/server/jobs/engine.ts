@@ -36,9 +36,9 @@ export interface JobEngine extends JobService {
   readonly detected: Promise<Detected>;
   /**
    * Kills running tasks. Their jobs continue at the next start, or on another engine.
-   * @param patience milliseconds for which running tasks may finish first
+   * @param graceMs how long running tasks may finish first
    */
-  close(patience?: number): Promise<void>;
+  close(graceMs?: number): Promise<void>;
 }
 
 /** Default time limit of a task in milliseconds: one hour. */
@@ -106,12 +106,12 @@ function createZoneMaker(options: EngineOptions & { timeLimit: number }, zonesDi
   };
 }
 
-/** Waits for the running tasks, for up to `patience` milliseconds if that is given. */
-async function awaitRunning(jobs: readonly ActiveJob[], patience?: number): Promise<void> {
+/** Waits for the running tasks, for up to `graceMs` if that is given. */
+async function awaitRunning(jobs: readonly ActiveJob[], graceMs?: number): Promise<void> {
   const running = Promise.all(jobs.flatMap(({ running }) => [...running]));
-  if (patience === undefined) return void (await running);
+  if (graceMs === undefined) return void (await running);
   const over = new AbortController();
-  await Promise.race([running, sleep(patience, undefined, { signal: over.signal }).catch(() => undefined)]);
+  await Promise.race([running, sleep(graceMs, undefined, { signal: over.signal }).catch(() => undefined)]);
   over.abort();
 }
 
@@ -202,9 +202,9 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     wake,
     problemOf: (id) => jobs.get(id)?.problem,
     detected,
-    close: async (patience = 0) => {
+    close: async (graceMs = 0) => {
       isDraining = true;
-      if (patience > 0) await ending.giveBackQueued().then(() => awaitRunning([...jobs.values()], patience));
+      if (graceMs > 0) await ending.giveBackQueued().then(() => awaitRunning([...jobs.values()], graceMs));
       closing.abort();
       await Promise.all([...jobs.values()].map(loads.endAll));
       await background.finish();

@@ -22,7 +22,7 @@ const longestName = 255;
 const batchSize = 100;
 
 /** Everything that preparing a task and collecting its outputs needs. */
-export interface Workshop extends TaskPlace {
+export interface TaskEnvironment extends TaskPlace {
   readonly store: Store;
   readonly isolation: Isolation;
   readonly now: () => number;
@@ -48,7 +48,7 @@ function shareInput(isolation: Isolation, file: string): void {
 }
 
 /** @returns the file name of the input in the task's slot */
-async function prepareMap({ store, isolation, directory, slot }: Workshop, task: Task, source: Source): Promise<string | Failure> {
+async function prepareMap({ store, isolation, directory, slot }: TaskEnvironment, task: Task, source: Source): Promise<string | Failure> {
   const name = fitName(source.place.name);
   const wanted = wantInput(task.phase.number, { ...task, input: source.place.path });
   const file = join(inputDirectory(directory), slot, name);
@@ -67,7 +67,7 @@ async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): A
 }
 
 /** Places all inputs of a reducer in its zone, and a list of them. Unreadable inputs are left out and returned as complaints. */
-async function prepareReduce({ store, isolation, directory, slot }: Workshop, task: Task): Promise<Complaint[]> {
+async function prepareReduce({ store, isolation, directory, slot }: TaskEnvironment, task: Task): Promise<Complaint[]> {
   const complaints: Complaint[] = [];
   const files: string[] = [];
   for await (const inputs of listReduceInputs(store, task)) {
@@ -100,15 +100,15 @@ export interface Prepared {
 }
 
 /** Places everything that a task needs in its zone. */
-export async function prepareTask(workshop: Workshop, task: Task): Promise<Prepared | Failure> {
+export async function prepareTask(environment: TaskEnvironment, task: Task): Promise<Prepared | Failure> {
   const { job, phase, number, origin, input, source } = task;
-  const { slot, isolation, directory } = workshop;
+  const { slot, isolation, directory } = environment;
   const outputBase = baseOf(job, phase.number, origin);
   if (!source) {
-    const complaints = await prepareReduce(workshop, task);
+    const complaints = await prepareReduce(environment, task);
     return { zoneTask: { slot, object: '', file: '', outputBase, reducer: String(number) }, complaints };
   }
-  const name = await prepareMap(workshop, task, source);
+  const name = await prepareMap(environment, task, source);
   if (typeof name !== 'string') return name;
   const file = join(isolation.inputsOf(directory), slot, name);
   return { zoneTask: { slot, object: input ?? '', file, outputBase, reducer: '' }, complaints: [], input: name };

@@ -6,7 +6,7 @@ import { collectOutputs } from './collect-outputs.ts';
 import { streamDirectory } from './isolation.ts';
 import { removeTree } from './remove-tree.ts';
 import { collectFailure, smallFile } from './results.ts';
-import { prepareTask, type Workshop } from './prepare.ts';
+import { prepareTask, type TaskEnvironment } from './prepare.ts';
 import { LimitReached, TaskTakenBack, TaskTooLong, ZoneLost } from './zone.ts';
 import { passingPause } from './engine-options.ts';
 import type { Result } from './result.ts';
@@ -49,21 +49,21 @@ function explainLoss(error: unknown, task: Task, zone: string): Result | undefin
 
 /** Stores the outputs of a task and frees its slot. */
 async function collect(
-  workshop: Workshop,
+  environment: TaskEnvironment,
   { zone, slots }: ActiveZone,
   task: Task,
   { ending, input }: { ending: Ending; input: string | undefined },
 ): Promise<Result> {
   try {
-    const { store, now, directory, slot } = workshop;
+    const { store, now, directory, slot } = environment;
     const { emitted } = ending;
     const isDone = ending.status === 0 && !ending.dumped && ending.limit === undefined;
     const outcome = await (isDone
-      ? collectOutputs(store, task, workshop, { emitted, now })
-      : collectFailure(store, task, workshop, ending));
+      ? collectOutputs(store, task, environment, { emitted, now })
+      : collectFailure(store, task, environment, ending));
     if (emitted !== 'none') await removeTree(join(streamDirectory(directory), 'emitted', slot));
     // Without a sandbox, a process that the task left running might still write to its output file.
-    const mayStay = workshop.isolation.kind !== 'none' && 'outputs' in outcome && outcome.objects.every(({ size }) => size <= smallFile);
+    const mayStay = environment.isolation.kind !== 'none' && 'outputs' in outcome && outcome.objects.every(({ size }) => size <= smallFile);
     slots.giveBack(slot, { input, mayStay });
     if ('outputs' in outcome) return { kind: 'output', task, zone: zone.name, output: outcome };
     return { kind: 'failure', task, zone: zone.name, failure: outcome };
@@ -78,7 +78,7 @@ async function collect(
  * @returns the result to record; undefined if the zone ended, or the task was withdrawn, before the task began
  */
 export async function runTask(
-  given: Omit<Workshop, 'directory' | 'slot'>,
+  given: Omit<TaskEnvironment, 'directory' | 'slot'>,
   active: ActiveZone,
   task: Task,
   release: (isGone: boolean) => void,
@@ -86,17 +86,17 @@ export async function runTask(
   const { zone, slots } = active;
   const slot = slots.take();
   try {
-    const workshop = { ...given, directory: zone.directory, slot };
-    const prepared = await prepareTask(workshop, task);
+    const environment = { ...given, directory: zone.directory, slot };
+    const prepared = await prepareTask(environment, task);
     if ('code' in prepared) {
       release(false);
-      slots.giveBack(workshop.slot, { mayStay: false });
+      slots.giveBack(environment.slot, { mayStay: false });
       return { kind: 'failure', task, zone: zone.name, failure: prepared };
     }
     const ending = await zone.run(prepared.zoneTask);
     task.phase.pace = ending.duration;
     release(false);
-    return { ...(await collect(workshop, active, task, { ending, input: prepared.input })), complaints: prepared.complaints };
+    return { ...(await collect(environment, active, task, { ending, input: prepared.input })), complaints: prepared.complaints };
   } catch (error) {
     if (error instanceof TaskTakenBack) {
       release(false);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readAll, type ByteStream, type Reply } from '../../api/message.ts';
+import { readAll, type ByteStream, type HttpResponse } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { peerHeader, peerPath, secretFile, type PeerImage } from './peers.ts';
 
@@ -32,7 +32,7 @@ async function readAddress(dir: string): Promise<Address> {
 }
 
 /** Sends one request over a connection of its own, which is closed at the end of the response body. */
-async function get({ url, ca, secret }: Address, path: string): Promise<Reply> {
+async function get({ url, ca, secret }: Address, path: string): Promise<HttpResponse> {
   const { createSocketSender } = await import('../../http/sockets.ts');
   const { send, close } = createSocketSender({ connectTimeout: idleTimeout, idleTimeout, ca, insecure: false, connections: 1 });
   async function* readToEnd(body: ByteStream): AsyncGenerator<Uint8Array> {
@@ -43,8 +43,8 @@ async function get({ url, ca, secret }: Address, path: string): Promise<Reply> {
     }
   }
   try {
-    const reply = await send({ method: 'GET', url: new URL(path, url), headers: { [peerHeader]: secret } });
-    return { ...reply, body: readToEnd(reply.body) };
+    const response = await send({ method: 'GET', url: new URL(path, url), headers: { [peerHeader]: secret } });
+    return { ...response, body: readToEnd(response.body) };
   } catch (error) {
     close();
     throw error;
@@ -68,7 +68,7 @@ export function openPeer(name: string, dir: string): Peer {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ApiError(503, 'ServiceUnavailable', `datacenter ${name} does not answer: ${reason}`, { cause: error });
   };
-  const ask = async (path: string): Promise<Reply> => {
+  const ask = async (path: string): Promise<HttpResponse> => {
     try {
       const response = await get(await readAddress(dir), `${peerPath}${path}`);
       if (response.status === 200 || response.status === 404) return response;

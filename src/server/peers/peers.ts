@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { streamOf, type Headers, type Reply } from '../../api/message.ts';
+import { streamOf, type Headers, type HttpResponse } from '../../api/message.ts';
 import { ignoreAbsence } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { settleCreations } from '../compute/image-creation.ts';
@@ -45,14 +45,14 @@ function isSecret(given: string | undefined, secret: string): boolean {
   return timingSafeEqual(digest(given ?? ''), digest(secret));
 }
 
-function answer(status: number, value: unknown): Reply {
+function answer(status: number, value: unknown): HttpResponse {
   const bytes = Buffer.from(JSON.stringify(value));
   return { status, headers: { 'content-type': 'application/json', 'content-length': String(bytes.length) }, body: streamOf(bytes) };
 }
 
-const nothing = (): Reply => answer(404, { code: 'ResourceNotFound', message: 'there is no such image' });
+const nothing = (): HttpResponse => answer(404, { code: 'ResourceNotFound', message: 'there is no such image' });
 
-async function answerFile(store: Store, { content, files }: ImageRow): Promise<Reply> {
+async function answerFile(store: Store, { content, files }: ImageRow): Promise<HttpResponse> {
   const [file] = JSON.parse(files) as { size?: number }[];
   if (content === null || file?.size === undefined) return nothing();
   const headers = { 'content-type': 'application/octet-stream', 'content-length': String(file.size) };
@@ -67,7 +67,7 @@ export interface PeerOptions {
   readonly now: () => number;
 }
 
-async function answerPeer({ store, secret, now }: PeerOptions, path: string, headers: Headers): Promise<Reply> {
+async function answerPeer({ store, secret, now }: PeerOptions, path: string, headers: Headers): Promise<HttpResponse> {
   if (!isSecret(headers[peerHeader], secret))
     return answer(403, { code: 'NotAuthorized', message: 'this is for services of the same owner' });
   await settleCreations({ store, now });

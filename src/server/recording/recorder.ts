@@ -1,5 +1,5 @@
 import { closeSync, writeSync } from 'node:fs';
-import type { ByteStream, Headers, Reply, Request } from '../../api/message.ts';
+import type { ByteStream, Headers, HttpResponse, Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { createPrivate } from '../../base/private-files.ts';
@@ -161,7 +161,7 @@ export function createRecorder({ file, header, upstreams, bodyLimit, log }: Reco
   const writeLine = (value: object): void => void writeSync(descriptor, `${JSON.stringify(value)}\n`);
   writeLine(header);
 
-  function record(keyed: KeyedRequest, id: number, { status, headers }: Reply, { pieces, size, isWhole }: Read): void {
+  function record(keyed: KeyedRequest, id: number, { status, headers }: HttpResponse, { pieces, size, isWhole }: Read): void {
     const key = keyed.key();
     const { content, isChanged } =
       size > bodyLimit
@@ -181,17 +181,17 @@ export function createRecorder({ file, header, upstreams, bodyLimit, log }: Reco
       try {
         const keyed = await keyRequest(service, request);
         const { method, body } = keyed.request;
-        const reply = await upstream.send({
+        const response = await upstream.send({
           method,
           url: joinUrl(upstream, request.target),
           headers: chooseHost(request),
           body,
           mayPause: true,
         });
-        const watched = watchBody(reply.body, bodyLimit, stopping.signal, (read) => record(keyed, id, reply, read));
+        const watched = watchBody(response.body, bodyLimit, stopping.signal, (read) => record(keyed, id, response, read));
         pending.add(watched.over);
         void watched.over.then(() => pending.delete(watched.over));
-        return { ...reply, headers: omit(reply.headers, ownHeaders), body: watched.body };
+        return { ...response, headers: omit(response.headers, ownHeaders), body: watched.body };
       } catch (error) {
         failed += 1;
         if (error instanceof ApiError) return writeError(error);

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { streamOf, type Body, type Reply } from '../../api/message.ts';
+import { streamOf, type Body, type HttpResponse } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError, isSystemError, UsageError } from '../../base/errors.ts';
 import { groupBy } from '../../base/group-by.ts';
@@ -122,7 +122,7 @@ async function* breakOff(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   throw new ConnectionClosed();
 }
 
-function writeReply({ status, headers, body, base64, leftOut, cut, method, ...key }: Exchange): Reply {
+function writeResponse({ status, headers, body, base64, leftOut, cut, method, ...key }: Exchange): HttpResponse {
   if (leftOut !== undefined)
     return writeError(
       new ApiError(501, 'NotRecorded', `the body of ${describeRequest({ method, ...key })} is not in the recording: ${leftOut}`),
@@ -198,12 +198,12 @@ export function openReplay(file: string): Replay {
     readSync(descriptor, line, 0, length, at);
     return JSON.parse(line.toString()) as Exchange;
   };
-  const answer = (wanted: RequestKey, log: (line: string) => void): Reply => {
+  const answer = (wanted: RequestKey, log: (line: string) => void): HttpResponse => {
     const alike = byKey.get(keyOf(wanted)) ?? [];
     const found = choose(alike, wanted);
     if (found !== undefined) {
       found.isUsed = true;
-      return writeReply(load(found));
+      return writeResponse(load(found));
     }
     const miss = explainMiss(all, wanted, alike);
     if (wanted.path !== pingPath) {
@@ -218,8 +218,8 @@ export function openReplay(file: string): Replay {
       try {
         const keyed = await keyRequest(service, request);
         await drain(keyed.request.body);
-        const reply = answer(keyed.key(), log);
-        return request.method === 'HEAD' ? dropBody(reply) : reply;
+        const response = answer(keyed.key(), log);
+        return request.method === 'HEAD' ? dropBody(response) : response;
       } catch (error) {
         if (error instanceof ApiError) return writeError(error);
         throw error;

@@ -1,4 +1,4 @@
-import { streamOf, type Headers, type Reply } from '../../api/message.ts';
+import { streamOf, type Headers, type HttpResponse } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { splitList } from '../../base/split-list.ts';
 import type { Store } from '../store/store.ts';
@@ -37,7 +37,7 @@ export function showCors(stored: Headers, origin: string | undefined, method: st
  * @throws 403 `AuthorizationFailed` if the object's headers do not allow the request. If there is no object, 404 `ResourceNotFound` under
  * `public` and the same 403 elsewhere: without a signature nobody learns what exists there.
  */
-export async function answerPreflight(store: Store, login: string, path: string, headers: Headers): Promise<Reply> {
+export async function answerPreflight(store: Store, login: string, path: string, headers: Headers): Promise<HttpResponse> {
   const { origin, 'access-control-request-method': method, 'access-control-request-headers': asked = '' } = headers;
   if (origin === undefined || method === undefined) {
     throw new ApiError(400, 'BadRequest', 'a preflight needs the headers Origin and Access-Control-Request-Method');

@@ -44,7 +44,7 @@ parentPort.on('message', ({ question, work, id, content }) => parentPort.postMes
 /** A file by its path, or bytes. */
 type Source = string | Uint8Array;
 
-/** A caller waiting for a reply of the thread. */
+/** A caller waiting for a response of the thread. */
 interface Waiting {
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: Error) => void;

@@ -4,7 +4,7 @@ import { isSystemError, LocalError } from '../../base/errors.ts';
 import { lacks } from '../abilities.ts';
 import type { Opened } from './download.ts';
 import type { Engine } from '../engine.ts';
-import { writePieces, writeSize } from '../local/file-writer.ts';
+import { writeChunks, writeSize } from '../local/file-writer.ts';
 import { hashFile } from '../local/walk.ts';
 import { claim, createOwn, findLeft, hasUnfinished, sizeOfOwn, type Replaced } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
@@ -33,7 +33,7 @@ async function copyBeginning(file: string, end: number, copy: string, { signal }
     rmSync(copy, { force: true });
     const handle = await open(copy, 'wx', lstatSync(file).mode & 0o777);
     try {
-      await writePieces(createReadStream(file, { end: end - 1, highWaterMark: writeSize, signal }), handle, 0, { sparse });
+      await writeChunks(createReadStream(file, { end: end - 1, highWaterMark: writeSize, signal }), handle, 0, { sparse });
       await handle.truncate(end);
     } finally {
       await handle.close();
@@ -109,17 +109,17 @@ function createUnlikeError(file: string, path: RemotePath): LocalError {
 
 /** Passes through the bytes of an object. @throws {LocalError} unless they begin with the expected bytes */
 export async function* compareBeginning(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   expected: Uint8Array,
   file: string,
   { path }: Opened,
 ): AsyncGenerator<Uint8Array> {
   let compared = 0;
-  for await (const piece of pieces) {
-    const wanted = expected.subarray(compared, compared + piece.length);
-    if (Buffer.compare(wanted, piece.subarray(0, wanted.length)) !== 0) throw createUnlikeError(file, path);
+  for await (const chunk of chunks) {
+    const wanted = expected.subarray(compared, compared + chunk.length);
+    if (Buffer.compare(wanted, chunk.subarray(0, wanted.length)) !== 0) throw createUnlikeError(file, path);
     compared += wanted.length;
-    yield piece;
+    yield chunk;
   }
 }
 

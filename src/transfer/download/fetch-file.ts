@@ -30,7 +30,7 @@ import { openHead, openObject, readObject, readSmallObject, type Opened } from '
 import { lacks } from '../abilities.ts';
 import { closeBody } from '../close-body.ts';
 import { countMoves, type Engine, type Ticket } from '../engine.ts';
-import { writePieces, writeSize } from '../local/file-writer.ts';
+import { writeChunks, writeSize } from '../local/file-writer.ts';
 import type { Hasher } from '../hashing.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
 import { createOwn, findLeft, giveName, hasUnfinished, lookAt, nameUnfinished, removeStale } from '../local/partial-file.ts';
@@ -85,8 +85,8 @@ const smallSize = 256 * 1024;
 async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
   const hasher = hashing.start(whole);
   if (length > 0) {
-    for await (const piece of createReadStream(file, { end: length - 1, highWaterMark: writeSize }))
-      await hasher.update(piece as Uint8Array);
+    for await (const chunk of createReadStream(file, { end: length - 1, highWaterMark: writeSize }))
+      await hasher.update(chunk as Uint8Array);
   }
   return hasher;
 }
@@ -118,10 +118,10 @@ async function writeUnfinished(
     const writeThere = sparse ? undefined : hasher.writeTo;
     writeThere?.(handle.fd, start);
     const read = readObject(engine, opened, { start, hasher, ticket });
-    const pieces = expected ? compareBeginning(read, expected, file, opened) : read;
+    const chunks = expected ? compareBeginning(read, expected, file, opened) : read;
     let end = start;
-    if (writeThere) for await (const { length } of pieces) end += length;
-    else end = await writePieces(pieces, handle, start, { sparse });
+    if (writeThere) for await (const { length } of chunks) end += length;
+    else end = await writeChunks(chunks, handle, start, { sparse });
     await handle.truncate(end);
     return end;
   } finally {

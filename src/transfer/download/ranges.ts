@@ -27,11 +27,11 @@ async function askRange(
   signal?: AbortSignal,
 ): Promise<Download> {
   const input = { ...path, range: `bytes=${start}-${end - 1}`, ifMatch: etag };
-  const reply = await storage.getObject(input, signal && { signal });
-  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(reply.headers['content-range'] ?? '') ?? [];
-  if (reply.status === 206 && Number(first) === start && Number(last) === end - 1 && total === String(size)) return reply;
+  const response = await storage.getObject(input, signal && { signal });
+  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers['content-range'] ?? '') ?? [];
+  if (response.status === 206 && Number(first) === start && Number(last) === end - 1 && total === String(size)) return response;
   noteLack(storage, 'ranges');
-  await closeBody(reply.body);
+  await closeBody(response.body);
   throw new NetworkError(`${printRemotePath(path)}: the service does not give a part of the object`, { code: 'NoRanges' });
 }
 

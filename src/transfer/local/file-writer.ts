@@ -74,7 +74,7 @@ function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOp
 }
 
 /** Writes chunks while the next ones arrive. @returns the position after the last byte written */
-export async function writePieces(
+export async function writeChunks(
   pieces: AsyncIterable<Uint8Array>,
   handle: FileHandle,
   start: number,

@@ -14,7 +14,7 @@ import { pause } from '../../client/retry.ts';
 const betweenLooks = 50;
 
 /** Bytes per read from a file that is not a pipe. */
-const pieceSize = 256 * 1024;
+const chunkSize = 256 * 1024;
 
 export function isNamedPipe(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFIFO() === true;
@@ -29,7 +29,7 @@ function watchInterruption(stream: Readable, signal: AbortSignal | undefined): v
 
 /** Opens a file, a device or a named pipe, whose writer may appear later. */
 export function openToRead(file: string, signal: AbortSignal | undefined): Readable {
-  if (!isNamedPipe(file)) return createReadStream(file, { highWaterMark: pieceSize });
+  if (!isNamedPipe(file)) return createReadStream(file, { highWaterMark: chunkSize });
   const socket = openSocket(openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), { readable: true });
   watchInterruption(socket, signal);
   return socket;
@@ -49,9 +49,9 @@ export async function openToWrite(file: string, signal: AbortSignal | undefined)
 }
 
 /** Writes all chunks with back-pressure. @throws {ClosedPipe} when the reader has closed the pipe */
-export async function writePipe(pieces: AsyncIterable<Uint8Array>, pipe: Socket): Promise<void> {
+export async function writePipe(chunks: AsyncIterable<Uint8Array>, pipe: Socket): Promise<void> {
   try {
-    await pipeline(pieces, pipe);
+    await pipeline(chunks, pipe);
   } catch (error) {
     // Errors of the source are network errors, which have another class by now.
     throw isSystemError(error) && error.code === 'EPIPE' ? new ClosedPipe('the pipe is closed', { cause: error }) : error;

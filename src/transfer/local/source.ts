@@ -26,7 +26,7 @@ export interface StreamSource {
 export type Source = FileSource | StreamSource;
 
 /** Bytes per read. */
-const pieceSize = 256 * 1024;
+const chunkSize = 256 * 1024;
 
 /** Opens a local file for upload; the signal ends waiting for a pipe. @throws {UsageError} when it does not exist or is a directory */
 export function openSource(label: string, file: string, signal?: AbortSignal): Source {
@@ -72,15 +72,15 @@ export function watchBytes(
     await hasher.drop();
     const own = hashing.start(size);
     hasher = own;
-    for await (const piece of open()) {
-      seen += piece.length;
+    for await (const chunk of open()) {
+      seen += chunk.length;
       if (size !== undefined && seen > size) throw changed(label, 'grew');
       // Awaiting undefined would cost a microtask for every chunk.
-      const waits = own.update(piece);
+      const waits = own.update(chunk);
       if (waits) await waits;
-      if (throttle) await throttle(piece.length);
-      ticket?.move(piece.length);
-      yield piece;
+      if (throttle) await throttle(chunk.length);
+      ticket?.move(chunk.length);
+      yield chunk;
     }
     if (size !== undefined && seen < size) throw changed(label, 'shrank');
   }
@@ -116,7 +116,7 @@ export function readFilePart(descriptor: number, { file, size, isGrowing }: File
   const open = { fd: descriptor, autoClose: false, start };
   if (end <= start && start > 0) return createReadStream(file, { ...open, end: start });
   const last = end >= size && isGrowing !== true ? size : end - 1;
-  return createReadStream(file, { ...open, end: last, highWaterMark: pieceSize });
+  return createReadStream(file, { ...open, end: last, highWaterMark: chunkSize });
 }
 
 /** True if an open file was written to. A file renamed over it changes its number of links and ctime, but not the content being read. */
@@ -149,11 +149,11 @@ export async function* readWholeFile(source: FileSource): AsyncGenerator<Uint8Ar
     throw changed(label, 'was changed');
   }
   let missing = size;
-  for await (const piece of createReadStream(file, { fd, start: 0, end: size, highWaterMark: pieceSize })) {
-    missing -= (piece as Uint8Array).length;
+  for await (const chunk of createReadStream(file, { fd, start: 0, end: size, highWaterMark: chunkSize })) {
+    missing -= (chunk as Uint8Array).length;
     const now = missing === 0 ? fstatSync(fd, { bigint: true }) : undefined;
     if (now && wasWritten(before, now)) throw changed(label, now.size > size ? 'grew' : 'was changed');
-    yield piece as Uint8Array;
+    yield chunk as Uint8Array;
   }
 }
 

@@ -179,7 +179,7 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
 export async function hashFile(file: string, start = 0, end = Infinity): Promise<string> {
   const hash = createHash('md5');
   if (end > start) {
-    for await (const piece of createReadStream(file, { start, end: end - 1, highWaterMark: 1024 * 1024 })) hash.update(piece as Uint8Array);
+    for await (const chunk of createReadStream(file, { start, end: end - 1, highWaterMark: 1024 * 1024 })) hash.update(chunk as Uint8Array);
   }
   return hash.digest('base64');
 }

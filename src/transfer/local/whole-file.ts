@@ -17,7 +17,7 @@ export async function writeWhole(path: string, body: AsyncIterable<Uint8Array>, 
     closeSync(createOwn(temporary));
     const handle = await open(temporary, 'r+');
     try {
-      for await (const piece of body) await handle.writeFile(piece);
+      for await (const chunk of body) await handle.writeFile(chunk);
     } finally {
       await handle.close();
     }

@@ -100,9 +100,9 @@ export function checkPlace(file: string, stats = lstatSync(file, { throwIfNoEntr
 const writeOnce = promisify(write);
 
 /** Writes at the current position of the descriptor, so that others that share it continue after these bytes. */
-async function writeDescriptor(pieces: AsyncIterable<Uint8Array>, descriptor: number, signal: AbortSignal | undefined): Promise<void> {
-  for await (const piece of pieces) {
-    for (let rest = piece; rest.length > 0;) {
+async function writeDescriptor(chunks: AsyncIterable<Uint8Array>, descriptor: number, signal: AbortSignal | undefined): Promise<void> {
+  for await (const chunk of chunks) {
+    for (let rest = chunk; rest.length > 0;) {
       try {
         const { bytesWritten } = await writeOnce(descriptor, rest, 0, rest.length, null);
         rest = rest.subarray(bytesWritten);
@@ -118,20 +118,20 @@ async function writeDescriptor(pieces: AsyncIterable<Uint8Array>, descriptor: nu
 /** Writes all chunks to a stream with back-pressure. @throws {ClosedPipe} when nobody reads any more */
 export async function writeStream(
   target: Extract<WriteTarget, { kind: 'stream' }>,
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { file, descriptor, appends } = target;
   try {
     // A pipe that is opened anew can be waited for without a blocked thread that nothing ends.
-    if (isNamedPipe(file)) return await writePipe(pieces, await openToWrite(file, signal));
+    if (isNamedPipe(file)) return await writePipe(chunks, await openToWrite(file, signal));
     if (descriptor !== undefined) {
       fstatSync(descriptor);
-      return await writeDescriptor(pieces, descriptor, signal);
+      return await writeDescriptor(chunks, descriptor, signal);
     }
     const opened = openSync(file, constants.O_WRONLY | constants.O_NOCTTY | (appends ? constants.O_APPEND : 0));
     try {
-      await writeDescriptor(pieces, opened, signal);
+      await writeDescriptor(chunks, opened, signal);
     } finally {
       closeSync(opened);
     }

@@ -108,7 +108,7 @@ export async function* readManifest(engine: Engine, path: RemotePath, etag?: str
     } else if (record['end'] === true) end = record as unknown as ManifestEnd;
     else {
       const entry = readEntry(record);
-      if (entry === undefined) throw createDamagedError(path, `line ${count + 2} is no entry`);
+      if (entry === undefined) throw createDamagedError(path, `line ${count + 2} is not an entry`);
       count += 1;
       yield entry;
     }

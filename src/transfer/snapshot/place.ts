@@ -42,7 +42,7 @@ export function locateHome(directory: RemotePath): SnapshotHome {
   const all = locateSnapshots(directory.account);
   const key = encodeURIComponent(directory.path);
   if (directory.path === '' || isInSnapshots(directory))
-    throw new UsageError(`${printRemotePath(directory)} cannot have snapshots: it is no directory of stor or public`);
+    throw new UsageError(`${printRemotePath(directory)} cannot have snapshots: it is not a directory of stor or public`);
   if (key.length > longestName)
     throw new UsageError(`${printRemotePath(directory)} is too long to have snapshots`, { hint: 'make them of a directory above it' });
   const root = joinPath(all, key);

@@ -7,7 +7,7 @@ import { comparePaths } from '../../base/order.ts';
 import { toMilliseconds } from '../local/time.ts';
 
 /** Characters written in one call. */
-const pieceSize = 64 * 1024;
+const chunkSize = 64 * 1024;
 
 /** What is known of an object without a request: the local modification time that belongs to its version. */
 export interface Known {
@@ -157,10 +157,10 @@ function writeTo(file: string, temporary: string, handle: number, merges: boolea
   let isFailed = false;
 
   function flush(): void {
-    const piece = text;
+    const chunk = text;
     text = '';
     try {
-      if (!isFailed) writeFileSync(handle, piece);
+      if (!isFailed) writeFileSync(handle, chunk);
     } catch (error) {
       if (!isSystemError(error)) throw error;
       isFailed = true;
@@ -168,7 +168,7 @@ function writeTo(file: string, temporary: string, handle: number, merges: boolea
   }
   function add(line: string): void {
     text += line;
-    if (text.length > pieceSize) flush();
+    if (text.length > chunkSize) flush();
   }
   /** Keeps old lines unchanged. */
   function keep(lines: Iterable<OldLine>): void {

@@ -61,7 +61,7 @@ export function assertPlanned(step: Step, head: PlanHead, line: number): void {
   const { action, rel, from, to, target } = step;
   const isRoot = rel === '' && action === 'mkdir';
   if (!isRoot && rel.split('/').some((part) => part === '' || part === '.' || part === '..' || part.includes('\0')))
-    throw new UsageError(`line ${line}: ${JSON.stringify(rel)} is no path below a directory`);
+    throw new UsageError(`line ${line}: ${JSON.stringify(rel)} is not a path below a directory`);
   if (!isPlace(to, head.to, rel)) throw new UsageError(`line ${line}: ${printLocation(to)} is not ${rel} below ${printLocation(head.to)}`);
   if (from !== undefined && !isPlace(from, head.from, rel))
     throw new UsageError(`line ${line}: ${printLocation(from)} is not ${rel} below ${printLocation(head.from)}`);

@@ -98,7 +98,7 @@ function createNames(label: string): Names {
     for (const [at] of parts.entries()) {
       const parent = parts.slice(0, at + 1).join('/');
       if (files.has(keyOf(parent)) || others.has(keyOf(parent)))
-        throw new ArchiveError(`${label} has ${JSON.stringify(rel)} below ${JSON.stringify(parent)}, which is no directory there`);
+        throw new ArchiveError(`${label} has ${JSON.stringify(rel)} below ${JSON.stringify(parent)}, which is not a directory there`);
     }
     lastParent = parts.join('/');
   }

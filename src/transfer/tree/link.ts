@@ -53,7 +53,7 @@ interface CopySource {
 export async function copyThrough(engine: Engine, source: CopySource, target: RemotePath, condition: LinkCondition): Promise<Linked> {
   const ticket = engine.monitor.begin(printRemotePath(target), undefined);
   try {
-    const reply = await tryAgain(async () => {
+    const response = await tryAgain(async () => {
       const opened = await openObject(source.engine, source.path, source.etag);
       const stored = await engine.storage
         .putObject({
@@ -75,7 +75,7 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
       throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
     }, engine);
     ticket.end('done');
-    return { how: 'copy', etag: reply['etag'] ?? '' };
+    return { how: 'copy', etag: response['etag'] ?? '' };
   } catch (error) {
     ticket.end('failed');
     throw error;
@@ -96,8 +96,8 @@ export async function linkObject(
   const condition = { ifNoneMatch };
   try {
     const location = encodeRemotePath(source);
-    const reply = await tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, location }), engine);
-    return { how: 'link', etag: reply['etag'] ?? '' };
+    const response = await tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, location }), engine);
+    return { how: 'link', etag: response['etag'] ?? '' };
   } catch (error) {
     if (!isLinkRefused(error, source, target)) throw error;
     if (copiesThrough) return await copyThrough(engine, { engine, path: source }, target, { ifMatch, ifNoneMatch });

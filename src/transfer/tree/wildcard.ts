@@ -20,7 +20,7 @@ function readClass(pattern: string): { test: Test; length: number } | undefined 
   return { test: (letter) => expression.test(letter), length: whole.length };
 }
 
-function readPieces(pattern: string, classes: boolean): Piece[] {
+function readChunks(pattern: string, classes: boolean): Piece[] {
   const pieces: Piece[] = [];
   for (let at = 0; at < pattern.length;) {
     const letter = String.fromCodePoint(pattern.codePointAt(at) ?? 0);
@@ -80,7 +80,7 @@ function step(pieces: readonly Piece[], places: ReadonlySet<number>, letter: str
 export function createMatcher(pattern: string, { classes = true }: { classes?: boolean } = {}): (text: string) => boolean {
   let pieces: Piece[];
   try {
-    pieces = readPieces(pattern, classes);
+    pieces = readChunks(pattern, classes);
   } catch (error) {
     throw new UsageError(`"${pattern}" is not a pattern`, { cause: error, hint: 'patterns have *, ?, [a-z], [!a-z] and **' });
   }

@@ -1,7 +1,7 @@
 import type { Upload } from '../../api/objects.ts';
 import { storage as operations } from '../../api/storage.ts';
 import type { StorageClient } from '../../client/client.ts';
-import { isEmptyReply } from '../../client/response.ts';
+import { isEmptyResponse } from '../../client/response.ts';
 import { ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { listEntries } from '../tree/list.ts';
 import { printRemotePath } from '../path.ts';
@@ -55,7 +55,7 @@ export async function getUpload(storage: StorageClient, place: UploadPlace): Pro
   try {
     return await storage.getMultipartUpload(place);
   } catch (error) {
-    if (!isEmptyReply(error)) throw error;
+    if (!isEmptyResponse(error)) throw error;
     return { id: place.id, partsDirectory: printRemotePath(partsDirectory(place)) };
   }
 }

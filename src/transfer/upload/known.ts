@@ -87,9 +87,14 @@ function isSameFile({ file, size, mtime, ctime }: FileSource): boolean {
  */
 async function link({ storage }: Engine, from: RemotePath, to: RemotePath, etag: string, options: PutOptions): Promise<boolean> {
   try {
-    const reply = await storage.putSnapLink({ ...to, ifMatch: etag, ifNoneMatch: options.ifNoneMatch, location: encodeRemotePath(from) });
+    const response = await storage.putSnapLink({
+      ...to,
+      ifMatch: etag,
+      ifNoneMatch: options.ifNoneMatch,
+      location: encodeRemotePath(from),
+    });
     // A different etag means that the service does not compare: the upload that follows replaces the link.
-    return reply['etag'] === etag;
+    return response['etag'] === etag;
   } catch (error) {
     // Links are disabled, or the object is gone, changed or not readable: nothing was changed.
     if (error instanceof ApiError) return false;

@@ -128,10 +128,10 @@ export function checkPartNumber(number: number): void {
 export async function putPart({ storage }: Pick<Engine, 'storage'>, place: UploadPlace, number: number, part: PartBody): Promise<Part> {
   checkPartNumber(number);
   const input = { ...place, part: String(number), body: part.body(), length: part.length, contentMd5: part.md5 };
-  const reply = await storage.uploadPart(input, { body: part.body });
+  const response = await storage.uploadPart(input, { body: part.body });
   const { size, md5 } = await part.seen();
-  const computed = reply['computed-md5'];
-  if (computed === undefined || computed === md5) return { etag: reply['etag'] ?? '', md5, size };
+  const computed = response['computed-md5'];
+  if (computed === undefined || computed === md5) return { etag: response['etag'] ?? '', md5, size };
   throw new NetworkError(`part ${number} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
 }
 
@@ -150,8 +150,8 @@ export async function commitUpload(
   place: UploadPlace,
   etags: readonly string[],
 ): Promise<{ etag: string; md5: string; location: string | undefined }> {
-  const reply = await storage.commitMultipartUpload({ ...place, parts: [...etags] });
-  return { etag: reply['etag'] ?? '', md5: reply['computed-md5'] ?? '', location: reply['location'] };
+  const response = await storage.commitMultipartUpload({ ...place, parts: [...etags] });
+  return { etag: response['etag'] ?? '', md5: response['computed-md5'] ?? '', location: response['location'] };
 }
 
 /** Timeout for aborting, milliseconds: a user may wait for the program to end. */

@@ -30,15 +30,15 @@ export function mayBeQuick(engine: Engine, source: FileSource, target: RemotePat
   return !wantsParts && source.size <= largestQuick && !isBegun(engine, source, target, options);
 }
 
-async function* checkPace(pieces: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+async function* checkPace(chunks: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   const started = performance.now();
   let sent = 0;
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     const spent = performance.now() - started;
     const isSlow = spent > probation && (sent / spent) * 1000 < quickEnough;
     if (isSlow && size - sent > shortRest) throw new TooSlow();
-    yield piece;
-    sent += piece.length;
+    yield chunk;
+    sent += chunk.length;
   }
 }
 

@@ -32,9 +32,9 @@ function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch
 }
 
 /** Compares the MD5 that the service computed with that of the bytes read. @throws {NetworkError} `DamagedUpload` */
-function confirmStored(reply: Headers, target: RemotePath, { size, md5 }: { size: number; md5: string }): Stored {
-  const computed = reply['computed-md5'];
-  if (computed === undefined || computed === md5) return { path: printRemotePath(target), size, etag: reply['etag'] ?? '', md5 };
+function confirmStored(response: Headers, target: RemotePath, { size, md5 }: { size: number; md5: string }): Stored {
+  const computed = response['computed-md5'];
+  if (computed === undefined || computed === md5) return { path: printRemotePath(target), size, etag: response['etag'] ?? '', md5 };
   throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, {
     code: 'DamagedUpload',
     hint: 'put it again; the object at the service is not what was sent',
@@ -56,9 +56,14 @@ async function checkAcceptable(storage: StorageClient, target: RemotePath, optio
 async function putBytes(engine: Engine, content: Uint8Array, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const md5 = createHash('md5').update(content).digest('base64');
   await engine.throttle?.(content.length);
-  const reply = await engine.storage.putObject({ ...describePut(target, options), body: content, length: content.length, contentMd5: md5 });
+  const response = await engine.storage.putObject({
+    ...describePut(target, options),
+    body: content,
+    length: content.length,
+    contentMd5: md5,
+  });
   ticket.move(content.length);
-  return confirmStored(reply, target, { size: content.length, md5 });
+  return confirmStored(response, target, { size: content.length, md5 });
 }
 
 function putFile(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
@@ -66,8 +71,8 @@ function putFile(engine: Engine, source: FileSource, target: RemotePath, options
   const watched = watchBytes(() => readWholeFile(source), source, engine, ticket);
   const described = describePut(target, options);
   return tryAgain(async () => {
-    const reply = await engine.storage.putObject({ ...described, body: watched.body(), length: source.size }, { body: watched.body });
-    return confirmStored(reply, target, await watched.seen());
+    const response = await engine.storage.putObject({ ...described, body: watched.body(), length: source.size }, { body: watched.body });
+    return confirmStored(response, target, await watched.seen());
   }, engine);
 }
 
@@ -81,16 +86,16 @@ async function putQuickly(
 ): Promise<Stored | undefined> {
   if (!mayBeQuick(engine, source, target, options)) return undefined;
   return await uploadQuickly(engine, source, ticket, async (watched) => {
-    const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body(), length: source.size });
-    return confirmStored(reply, target, await watched.seen());
+    const response = await engine.storage.putObject({ ...describePut(target, options), body: watched.body(), length: source.size });
+    return confirmStored(response, target, await watched.seen());
   });
 }
 
 /** Sends a stream in one chunked request: uploads with conditions cannot be sent in parts. */
 async function putStream(engine: Engine, source: StreamSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const watched = watchBytes(source.open, { label: source.label, size: undefined }, engine, ticket);
-  const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body() });
-  return confirmStored(reply, target, await watched.seen());
+  const response = await engine.storage.putObject({ ...describePut(target, options), body: watched.body() });
+  return confirmStored(response, target, await watched.seen());
 }
 
 /** True if a condition rules out parts, which are committed without conditions. */

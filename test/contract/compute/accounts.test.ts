@@ -25,16 +25,16 @@ async function createUser(login: string, more: object = {}): Promise<Record<stri
 
 describe('users', () => {
   test('create, get by login and id, list, update, delete', async () => {
-    const reply = await service.compute('POST', '/my/users', {
+    const response = await service.compute('POST', '/my/users', {
       json: { login: 'Bob', email: 'bob@example.com', password, firstName: 'Bob', city: '' },
     });
-    expect(reply).toMatchObject({ status: 201, json: { login: 'Bob', email: 'bob@example.com', firstName: 'Bob' } });
-    expect(reply.text).not.toContain('password');
-    const { id = '' } = reply.json as Record<string, string>;
-    expect(reply.headers['location']).toBe(`/demo/users/${id}`);
-    expect(Object.keys(reply.json as object).sort()).toEqual(['created', 'email', 'firstName', 'id', 'login', 'updated']);
-    for (const name of [id, 'Bob', 'bob']) expect((await service.compute('GET', `/my/users/${name}`)).json).toEqual(reply.json);
-    expect((await service.compute('GET', '/my/users')).json).toEqual([reply.json]);
+    expect(response).toMatchObject({ status: 201, json: { login: 'Bob', email: 'bob@example.com', firstName: 'Bob' } });
+    expect(response.text).not.toContain('password');
+    const { id = '' } = response.json as Record<string, string>;
+    expect(response.headers['location']).toBe(`/demo/users/${id}`);
+    expect(Object.keys(response.json as object).sort()).toEqual(['created', 'email', 'firstName', 'id', 'login', 'updated']);
+    for (const name of [id, 'Bob', 'bob']) expect((await service.compute('GET', `/my/users/${name}`)).json).toEqual(response.json);
+    expect((await service.compute('GET', '/my/users')).json).toEqual([response.json]);
     const changed = await service.compute('POST', `/my/users/${id}`, { json: { login: 'robert', firstName: '', phone: '1' } });
     expect(changed).toMatchObject({ status: 200, json: { id, login: 'robert', phone: '1' } });
     expect(changed.json).not.toHaveProperty('firstName');
@@ -58,9 +58,9 @@ describe('users', () => {
     [{ login: 'x', email: '' }, 'email, password'],
     [{ login: 'abc', password }, 'email'],
   ])('%j lacks %s: all are named in one message', async (json, names) => {
-    const reply = await service.compute('POST', '/my/users', { json });
-    expect(reply).toMatchObject({ status: 409, code: 'MissingParameter' });
-    for (const name of names.split(', ')) expect(reply.text).toContain(name);
+    const response = await service.compute('POST', '/my/users', { json });
+    expect(response).toMatchObject({ status: 409, code: 'MissingParameter' });
+    for (const name of names.split(', ')) expect(response.text).toContain(name);
   });
 
   test.each([
@@ -74,9 +74,9 @@ describe('users', () => {
     ['password', { password: '12345678' }],
     ['phone', { phone: 7 }],
   ])('a bad %s: %j', async (field, change) => {
-    const reply = await service.compute('POST', '/my/users', { json: { login: 'carol', email: 'a@b', password, ...change } });
-    expect(reply).toMatchObject(invalid);
-    expect(reply.text).toContain(field);
+    const response = await service.compute('POST', '/my/users', { json: { login: 'carol', email: 'a@b', password, ...change } });
+    expect(response).toMatchObject(invalid);
+    expect(response.text).toContain(field);
     expect(await service.compute('GET', '/my/users/carol')).toMatchObject(missing);
   });
 
@@ -93,8 +93,8 @@ describe('users', () => {
 
   test('two that want one login at once: one gets it', async () => {
     const json = { login: 'race', email: 'a@b', password };
-    const replies = await Promise.all([1, 2, 3].map(() => service.compute('POST', '/my/users', { json })));
-    expect(replies.map(({ status }) => String(status)).sort()).toEqual(['201', '409', '409']);
+    const responses = await Promise.all([1, 2, 3].map(() => service.compute('POST', '/my/users', { json })));
+    expect(responses.map(({ status }) => String(status)).sort()).toEqual(['201', '409', '409']);
   });
 
   test.each(['query', 'form', 'multipart', 'json'])('input as %s', async (encoding) => {
@@ -110,8 +110,8 @@ describe('users', () => {
       multipart: { headers: { [type]: 'multipart/form-data; boundary=x' }, body: Buffer.from(`${multipart.join('')}--x--\r\n`) },
       json: { json: pairs },
     };
-    const reply = await service.compute('POST', `/my/users${encoding === 'query' ? `?${form}` : ''}`, sendings[encoding]);
-    expect(reply).toMatchObject({ status: 201, json: { login: pairs.login, companyName: 'Ä & Ö' } });
+    const response = await service.compute('POST', `/my/users${encoding === 'query' ? `?${form}` : ''}`, sendings[encoding]);
+    expect(response).toMatchObject({ status: 201, json: { login: pairs.login, companyName: 'Ä & Ö' } });
     expect(service.log.join('\n')).not.toContain(password);
   });
 });
@@ -146,9 +146,9 @@ describe('passwords', () => {
     [{ password, password_confirmation: `${password}x` }, 'InvalidArgument', 'the same'],
     [{ password: 'abc', password_confirmation: 'abc' }, 'InvalidArgument', '7 characters'],
   ])('change to %j: %s', async (json, code, words) => {
-    const reply = await service.compute('POST', '/my/users/pat/change_password', { json });
-    expect(reply).toMatchObject({ status: 409, code });
-    expect(reply.text).toContain(words);
+    const response = await service.compute('POST', '/my/users/pat/change_password', { json });
+    expect(response).toMatchObject({ status: 409, code });
+    expect(response.text).toContain(words);
   });
 });
 
@@ -250,9 +250,9 @@ describe('attestation', () => {
     try {
       const line = (await derivePublicKey(createPrivateKey(readFileSync(files('old').key)))).openssh;
       const signing = { date: new Date(Date.now() + 3 * 86_400_000).toUTCString() };
-      const reply = await later.compute('POST', '/my/keys', { json: { key: line, attestation: [old] }, signing });
-      expect(reply).toMatchObject(invalid);
-      expect(reply.text).toContain(`certificate 1 expired on ${new Date(new X509Certificate(old).validTo).toISOString()}`);
+      const response = await later.compute('POST', '/my/keys', { json: { key: line, attestation: [old] }, signing });
+      expect(response).toMatchObject(invalid);
+      expect(response.text).toContain(`certificate 1 expired on ${new Date(new X509Certificate(old).validTo).toISOString()}`);
     } finally {
       await later.close();
     }

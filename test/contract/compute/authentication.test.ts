@@ -28,8 +28,8 @@ function now(offset = 0): string {
 }
 
 async function ask(headers: Headers, target = '/my/keys'): Promise<[number, string | undefined, string]> {
-  const reply = await service.compute('GET', target, { signing: false, headers });
-  return [reply.status, reply.code, reply.text];
+  const response = await service.compute('GET', target, { signing: false, headers });
+  return [response.status, response.code, response.text];
 }
 
 function legacy(keyId: string, key: TestKey, { date = now(), algorithm = 'rsa-sha256', hash = 'sha256' } = {}): Headers {

@@ -165,24 +165,26 @@ describe('errors of single operations', () => {
   test.each(cases)('$name: $status $code', async ({ name, code, status, target, json, asOther = false }) => {
     const { method } = compute[name];
     const filled = target.replace(':user', userId);
-    const reply = asOther
+    const response = asOther
       ? await images.askAsOther(method, filled, json)
       : await images.service.compute(method, filled, { ...(json && { json }) });
-    expect(reply).toMatchObject({ status, code });
-    expect((reply.json as { message: string }).message).not.toBe('');
+    expect(response).toMatchObject({ status, code });
+    expect((response.json as { message: string }).message).not.toBe('');
   });
 });
 
 test.each(all)('%s: not signed', async (_, operation) => {
-  const reply = await images.service.compute(operation.method, targetOf(operation), { signing: false });
-  expect(reply).toMatchObject({ status: 401, code: 'InvalidCredentials' });
+  const response = await images.service.compute(operation.method, targetOf(operation), { signing: false });
+  expect(response).toMatchObject({ status: 401, code: 'InvalidCredentials' });
 });
 
 test.each(all.filter(([, { path }]) => path !== '/--ping' && path !== '/*resource'))(
   '%s: an account that does not exist',
   async (_, operation) => {
-    const reply = await images.service.compute(operation.method, targetOf(operation, { account: 'nobody' }), { json: bodyOf(operation) });
-    expect(reply).toMatchObject({ status: 404, code: 'ResourceNotFound' });
+    const response = await images.service.compute(operation.method, targetOf(operation, { account: 'nobody' }), {
+      json: bodyOf(operation),
+    });
+    expect(response).toMatchObject({ status: 404, code: 'ResourceNotFound' });
   },
 );
 
@@ -193,14 +195,14 @@ const withMember = all.flatMap(([name, operation]) =>
 );
 
 test.each(withMember)('%s: a %s that does not exist', async (_, input, operation) => {
-  const reply = await images.service.compute(operation.method, targetOf(operation, { [input]: nobody }), {
+  const response = await images.service.compute(operation.method, targetOf(operation, { [input]: nobody }), {
     ...(operation.method !== 'GET' && { json: bodyOf(operation) }),
   });
-  expect(reply).toMatchObject({ status: 404, code: 'ResourceNotFound' });
+  expect(response).toMatchObject({ status: 404, code: 'ResourceNotFound' });
 });
 
 test.each(all.filter(([, operation]) => requiredOf(operation).length > 0))('%s: parameters that are missing', async (_, operation) => {
-  const reply = await images.service.compute(operation.method, targetOf(operation), { json: {} });
-  expect(reply).toMatchObject({ status: 409, code: 'MissingParameter' });
-  for (const name of requiredOf(operation)) expect(reply.text).toContain(name);
+  const response = await images.service.compute(operation.method, targetOf(operation), { json: {} });
+  expect(response).toMatchObject({ status: 409, code: 'MissingParameter' });
+  for (const name of requiredOf(operation)) expect(response.text).toContain(name);
 });

@@ -75,10 +75,10 @@ describe('staleness', () => {
 describe('throttling', () => {
   test('more requests a second than allowed get 420, later ones pass again', async () => {
     const { compute, storage } = await start({ throttle: 2 });
-    const replies = await Promise.all(Array.from({ length: 8 }, () => compute('GET', '/my/keys')));
-    const refused = replies.filter(({ status }) => status !== 200);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => compute('GET', '/my/keys')));
+    const refused = responses.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThanOrEqual(2);
-    for (const reply of refused) expect(reply).toMatchObject({ status: 420, code: 'RequestThrottled' });
+    for (const response of refused) expect(response).toMatchObject({ status: 420, code: 'RequestThrottled' });
     expect(refused[0]?.headers).toHaveProperty('request-id');
     expect((await storage('GET', '/demo/stor')).status).toBe(200);
     await new Promise((resolve) => {
@@ -89,7 +89,7 @@ describe('throttling', () => {
 });
 
 describe('latency', () => {
-  test('every reply waits', async () => {
+  test('every response waits', async () => {
     const { compute, storage } = await start({ latency: 60 });
     for (const ask of [compute, storage]) {
       const began = performance.now();
@@ -137,7 +137,7 @@ describe('faults', () => {
     ['nonsense', 'OPERATION=FAILURE'],
     ['getkey=', 'OPERATION=FAILURE'],
     ['getkey=Strange', 'write the status'],
-    ['getkey=200:Strange', '200 is no status'],
+    ['getkey=200:Strange', '200 is not a status'],
     ['imagecreation=ResourceNotFound', 'PrepareImageDidNotRun'],
     ['getkey=204', 'getjob and getmultipartupload'],
   ])('%s is refused', (spec, words) => {

@@ -21,9 +21,9 @@ describe('export', () => {
       ['/demo/stor/images', '/demo/stor/images/ex-port-2.0'],
       ['/demo/stor/images/mine', '/demo/stor/images/mine'],
     ] as const) {
-      const reply = await images.service.compute('POST', `/my/images/${image.id}?action=export`, { json: { storage_path: path } });
+      const response = await images.service.compute('POST', `/my/images/${image.id}?action=export`, { json: { storage_path: path } });
       const location = { storage_url: 'https://storage.test', image_path: `${base}.zfs.gz`, manifest_path: `${base}.imgmanifest` };
-      expect(reply).toMatchObject({ status: 200, json: location });
+      expect(response).toMatchObject({ status: 200, json: location });
       const file = await images.service.storage('GET', location.image_path);
       const [{ sha1, size } = { sha1: '', size: 0 }] = image.files;
       expect([createHash('sha1').update(file.bytes).digest('hex'), file.bytes.length]).toEqual([sha1, size]);
@@ -41,10 +41,10 @@ describe('export', () => {
 
   test('the old name of the path is taken too', async () => {
     const image = await images.finish(await images.create());
-    const reply = await images.service.compute('POST', `/my/images/${image.id}?action=export`, {
+    const response = await images.service.compute('POST', `/my/images/${image.id}?action=export`, {
       json: { manta_path: '/demo/stor/images/old' },
     });
-    expect(reply.json).toMatchObject({ manifest_path: '/demo/stor/images/old.imgmanifest' });
+    expect(response.json).toMatchObject({ manifest_path: '/demo/stor/images/old.imgmanifest' });
     await collectUnreferenced(images.service.store, Infinity, findReferenced);
     expect(
       (await images.service.compute('POST', `/my/images/${image.id}?action=export`, { json: { storage_path: '/demo/stor/images/x' } }))
@@ -78,14 +78,14 @@ describe('import', () => {
     images.service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=${datacenter}&id=${id}`);
 
   test('brings the origins along; ids and dates stay', async () => {
-    const reply = await importing(second(3));
-    expect(reply).toMatchObject({
+    const response = await importing(second(3));
+    expect(response).toMatchObject({
       status: 201,
       json: { id: second(3), name: 'inventory', origin: second(2), published_at: '2025-04-05T10:00:00.000Z' },
     });
     expect((await images.service.compute('GET', `/my/images/${second(2)}`)).json).toMatchObject({ origin: second(1), state: 'active' });
     expect((await images.service.compute('GET', `/my/images/${second(1)}`)).json).toMatchObject({ owner: images.service.account.id });
-    expect((reply.json as Shown).files.length).toBe(1);
+    expect((response.json as Shown).files.length).toBe(1);
     expect(await importing(second(3))).toMatchObject({ status: 409, code: 'ImageUuidAlreadyExistsError' });
     expect(await images.service.compute('DELETE', `/my/images/${second(1)}`)).toMatchObject({ status: 409, code: 'InUseError' });
   });
@@ -138,8 +138,8 @@ describe('the second datacenter', () => {
     ['POST', '/my/images', { machine: '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001', name: 'x', version: '1' }],
     ['POST', '/my/images?action=import-from-datacenter', { datacenter: 'east-1', id: operatorImage }],
   ])('its images stay as they are: %s %s', async (method, path, json) => {
-    const reply = await images.service.second(method, path, json && { json });
-    expect([reply.status, reply.code]).toEqual([501, 'NotAvailable']);
+    const response = await images.service.second(method, path, json && { json });
+    expect([response.status, response.code]).toEqual([501, 'NotAvailable']);
     expect(await list('?state=all')).toHaveLength(6);
   });
 

@@ -19,22 +19,22 @@ test('the guide to the local service names every instance', async () => {
 describe('creation', () => {
   test('answers at once, goes through creating to active, and has a file', async () => {
     const json = { machine: machineOf(2), name: 'db', version: '1', description: 'd', homepage: 'h', eula: 'e', tags: { a: 1, b: true } };
-    const reply = await images.service.compute('POST', '/my/images', { json: { ...json, acl: [images.service.other.id] } });
-    const image = reply.json as Shown;
-    expect(reply).toMatchObject({
+    const response = await images.service.compute('POST', '/my/images', { json: { ...json, acl: [images.service.other.id] } });
+    const image = response.json as Shown;
+    expect(response).toMatchObject({
       status: 201,
       json: { name: 'db', version: '1', state: 'creating', os: 'linux', type: 'zvol', public: false },
     });
-    expect(reply.json).toMatchObject({
+    expect(response.json).toMatchObject({
       description: 'd',
       homepage: 'h',
       eula: 'e',
       tags: { a: 1, b: true },
       acl: [images.service.other.id],
     });
-    expect(reply.headers['location']).toBe(`/demo/images/${image.id}`);
-    expect(reply.headers['job-id']).toMatch(/^[0-9a-f-]{36}$/u);
-    expect(reply.headers['x-joyent-jobid']).toBe(reply.headers['job-id']);
+    expect(response.headers['location']).toBe(`/demo/images/${image.id}`);
+    expect(response.headers['job-id']).toMatch(/^[0-9a-f-]{36}$/u);
+    expect(response.headers['x-joyent-jobid']).toBe(response.headers['job-id']);
     const list = async (query: string): Promise<string[]> =>
       ((await images.service.compute('GET', `/my/images?name=db${query}`)).json as Shown[]).map(({ state }) => state);
     expect([await list(''), await list('&state=all'), await list('&state=creating')]).toEqual([[], ['creating'], ['creating']]);
@@ -77,9 +77,9 @@ describe('creation', () => {
     [{ machine: machineOf(1), name: 'a', version: '1', tags: { x: {} } }, 'InvalidArgument', 'tags.x'],
     [{ machine: machineOf(1), name: 'a', version: '1', tags: 'x' }, 'InvalidArgument', 'tags'],
   ])('%j: %s', async (json, code, words) => {
-    const reply = await images.service.compute('POST', '/my/images', { json });
-    expect(reply).toMatchObject({ status: 409, code });
-    expect(reply.text).toContain(words);
+    const response = await images.service.compute('POST', '/my/images', { json });
+    expect(response).toMatchObject({ status: 409, code });
+    expect(response.text).toContain(words);
   });
 
   test('of an instance that runs is refused', async () => {
@@ -88,9 +88,9 @@ describe('creation', () => {
         transaction.updateTable('machines').set({ state }).where('id', '=', machineOf(1)).execute(),
       );
     await set('running');
-    const reply = await images.service.compute('POST', '/my/images', { json: { machine: machineOf(1), name: 'a', version: '1' } });
-    expect(reply).toMatchObject(invalid);
-    expect(reply.text).toContain('running');
+    const response = await images.service.compute('POST', '/my/images', { json: { machine: machineOf(1), name: 'a', version: '1' } });
+    expect(response).toMatchObject(invalid);
+    expect(response.text).toContain('running');
     await set('stopped');
   });
 
@@ -132,12 +132,12 @@ describe('update and delete', () => {
       tags: { x: 'y' },
       acl: [images.service.other.id, images.service.other.id.toUpperCase()],
     };
-    const reply = await images.service.compute('POST', `/my/images/${image.id}?action=update`, { json });
-    expect(reply).toMatchObject({
+    const response = await images.service.compute('POST', `/my/images/${image.id}?action=update`, { json });
+    expect(response).toMatchObject({
       status: 200,
       json: { name: 'new', version: '2', homepage: 'h', tags: { x: 'y' }, acl: [images.service.other.id] },
     });
-    expect(reply.json).not.toHaveProperty('description');
+    expect(response.json).not.toHaveProperty('description');
     expect(await images.askAsOther('POST', `/my/images/${image.id}?action=update`, { name: 'x' })).toMatchObject({
       status: 422,
       code: 'NotImageOwnerError',

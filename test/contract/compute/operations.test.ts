@@ -40,8 +40,8 @@ describe('account', () => {
   });
 
   test('UpdateAccount changes, clears, and keeps the rest', async () => {
-    const reply = await service.compute('POST', '/my', { json: { companyName: 'ACME', phone: '1', cloud_cns_enabled: 'true' } });
-    expect(reply).toMatchObject({ status: 200, json: { companyName: 'ACME', phone: '1', cloud_cns_enabled: true } });
+    const response = await service.compute('POST', '/my', { json: { companyName: 'ACME', phone: '1', cloud_cns_enabled: 'true' } });
+    expect(response).toMatchObject({ status: 200, json: { companyName: 'ACME', phone: '1', cloud_cns_enabled: true } });
     const cleared = await service.compute('POST', '/my', { json: { phone: '', triton_cns_enabled: false } });
     expect(cleared.json).toMatchObject({ companyName: 'ACME', cloud_cns_enabled: false });
     expect(cleared.json).not.toHaveProperty('phone');
@@ -51,9 +51,9 @@ describe('account', () => {
   test.each([{ email: 'nobody' }, { email: '' }, { email: 7 }, { cloud_cns_enabled: 'maybe' }, { city: ['a', 'b'] }])(
     'UpdateAccount %j: 409',
     async (json) => {
-      const reply = await service.compute('POST', '/my', { json });
-      expect(reply).toMatchObject(invalid);
-      expect(reply.text).toContain(Object.keys(json)[0]);
+      const response = await service.compute('POST', '/my', { json });
+      expect(response).toMatchObject(invalid);
+      expect(response.text).toContain(Object.keys(json)[0]);
     },
   );
 
@@ -115,9 +115,9 @@ describe('keys', () => {
   });
 
   test('without key: 409 MissingParameter naming it', async () => {
-    const reply = await service.compute('POST', '/my/keys', { json: { name: 'x' } });
-    expect(reply).toMatchObject({ status: 409, code: 'MissingParameter' });
-    expect(reply.text).toContain('key is a required parameter');
+    const response = await service.compute('POST', '/my/keys', { json: { name: 'x' } });
+    expect(response).toMatchObject({ status: 409, code: 'MissingParameter' });
+    expect(response.text).toContain('key is a required parameter');
   });
 
   test.each([
@@ -126,9 +126,9 @@ describe('keys', () => {
     'nonsense at all',
     'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me',
   ])('key %j is invalid: 409', async (key) => {
-    const reply = await service.compute('POST', '/my/keys', { json: { key } });
-    expect(reply).toMatchObject(invalid);
-    expect(reply.text).toContain('key is invalid');
+    const response = await service.compute('POST', '/my/keys', { json: { key } });
+    expect(response).toMatchObject(invalid);
+    expect(response.text).toContain('key is invalid');
   });
 
   test.each(['a/b', 'x'.repeat(129), 'tab\there'])('name %j: 409', async (name) => {
@@ -146,9 +146,9 @@ describe('datacenters and services', () => {
   test('list and redirection', async () => {
     expect((await service.compute('GET', '/my/datacenters')).json).toEqual({ 'east-1': 'https://east-1.test' });
     expect((await service.compute('GET', '/my/services')).json).toEqual({ storage: 'https://storage.test' });
-    const reply = await service.compute('GET', '/my/datacenters/east-1');
-    expect(reply).toMatchObject({ status: 302, code: 'ResourceMoved' });
-    expect(reply.headers['location']).toBe('https://east-1.test');
+    const response = await service.compute('GET', '/my/datacenters/east-1');
+    expect(response).toMatchObject({ status: 302, code: 'ResourceMoved' });
+    expect(response.headers['location']).toBe('https://east-1.test');
     expect(await service.compute('GET', '/my/datacenters/nowhere')).toMatchObject(missing);
   });
 });

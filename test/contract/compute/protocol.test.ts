@@ -26,20 +26,20 @@ describe('versions', () => {
     ['^8.0.0', '8.0.0'],
     ['8.x', '8.0.0'],
   ])('%s gets %s', async (range, version) => {
-    const reply = await service.compute('GET', '/--ping', { headers: { 'accept-version': range } });
-    expect([reply.status, reply.headers['api-version']]).toEqual([200, version]);
+    const response = await service.compute('GET', '/--ping', { headers: { 'accept-version': range } });
+    expect([response.status, response.headers['api-version']]).toEqual([200, version]);
   });
 
   test.each(['6.5.0', '~6', 'nonsense', '~9.1', '8.0.1', ''])('%j: 449', async (range) => {
-    const reply = await service.compute('GET', '/--ping', { headers: { 'accept-version': range } });
-    expect([reply.status, reply.code, reply.headers['api-version']]).toEqual([449, 'InvalidVersion', '9.0.0']);
+    const response = await service.compute('GET', '/--ping', { headers: { 'accept-version': range } });
+    expect([response.status, response.code, response.headers['api-version']]).toEqual([449, 'InvalidVersion', '9.0.0']);
   });
 
   test('Api-Version stands in for Accept-Version; neither is 449', async () => {
     const { compute } = service.handlers;
     const { headers } = { headers: { date: new Date().toUTCString() } };
-    const reply = await compute({ method: 'GET', target: '/--ping', headers }, { remoteAddress: '', secure: true });
-    expect(reply.status).toBe(449);
+    const response = await compute({ method: 'GET', target: '/--ping', headers }, { remoteAddress: '', secure: true });
+    expect(response.status).toBe(449);
     const older = await compute(
       { method: 'GET', target: '/--ping', headers: { ...headers, 'api-version': '~8' } },
       { remoteAddress: '', secure: true },
@@ -48,7 +48,7 @@ describe('versions', () => {
   });
 });
 
-describe('replies', () => {
+describe('responses', () => {
   test('carry the common headers', async () => {
     const { status, headers, bytes } = await service.compute('GET', '/my/packages');
     expect(status).toBe(200);
@@ -91,9 +91,9 @@ describe('paths and methods', () => {
   });
 
   test('another method: 405 with Allow', async () => {
-    const reply = await service.compute('PATCH', '/my/keys');
-    expect(reply).toMatchObject({ status: 405, code: 'MethodNotAllowed' });
-    expect(reply.headers['allow']).toBe('GET, HEAD, POST');
+    const response = await service.compute('PATCH', '/my/keys');
+    expect(response).toMatchObject({ status: 405, code: 'MethodNotAllowed' });
+    expect(response.headers['allow']).toBe('GET, HEAD, POST');
     expect((await service.compute('DELETE', '/my/limits')).headers['allow']).toBe('GET, HEAD');
   });
 
@@ -139,7 +139,7 @@ describe('request bodies', () => {
 
   test.each([
     ['malformed JSON', '{"city":', 'application/json'],
-    ['JSON that is no object', '["city"]', 'application/json'],
+    ['JSON that is not an object', '["city"]', 'application/json'],
     ['JSON null', 'null', 'application/json'],
     ['multipart without its boundary', 'x', 'multipart/form-data; boundary=b'],
     ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'application/json'],
@@ -169,8 +169,8 @@ describe('request bodies', () => {
   });
 
   test('path inputs are not overridden, unknown fields are ignored', async () => {
-    const reply = await service.compute('POST', '/my?account=other&login=x', { json: { account: 'other', login: 'x', id: 'y' } });
-    expect(reply).toMatchObject({ status: 200, json: { login: 'demo', id: service.account.id } });
+    const response = await service.compute('POST', '/my?account=other&login=x', { json: { account: 'other', login: 'x', id: 'y' } });
+    expect(response).toMatchObject({ status: 200, json: { login: 'demo', id: service.account.id } });
   });
 
   test('a list that is longer than any can be is refused, also in the object storage', async () => {
@@ -194,9 +194,9 @@ describe('request bodies', () => {
 test('an unforeseen error is 500 without its details, which are logged', async () => {
   const broken = await createTestService();
   await broken.store.db.schema.dropTable('packages').execute();
-  const reply = await broken.compute('GET', '/my/packages');
-  expect(reply).toMatchObject({ status: 500, code: 'InternalError' });
-  expect(reply.text).not.toContain('packages');
+  const response = await broken.compute('GET', '/my/packages');
+  expect(response).toMatchObject({ status: 500, code: 'InternalError' });
+  expect(response.text).not.toContain('packages');
   expect(broken.log.join('\n')).toContain(runsOnPostgres() ? 'relation "packages" does not exist' : 'no such table: packages');
   await broken.close();
 });

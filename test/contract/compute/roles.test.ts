@@ -28,7 +28,7 @@ const subuser = (login: string, isDefault: boolean): object => ({ type: 'subuser
 
 describe('roles', () => {
   test('create, get by id and name, list, update, delete by id', async () => {
-    const reply = await service.compute('POST', '/my/roles', {
+    const response = await service.compute('POST', '/my/roles', {
       json: {
         name: ' operators ',
         policies: [{ name: 'writing' }, { id: ids['reading'], name: 'nonsense' }, { name: 'writing' }],
@@ -39,10 +39,10 @@ describe('roles', () => {
         ],
       },
     });
-    const id = (reply.json as { id: string }).id;
+    const id = (response.json as { id: string }).id;
     const account = { type: 'account', id: service.other.id, login: 'other', default: false };
-    expect(reply).toMatchObject({ status: 201, headers: { location: `/demo/roles/${id}` } });
-    expect(reply.json).toEqual({
+    expect(response).toMatchObject({ status: 201, headers: { location: `/demo/roles/${id}` } });
+    expect(response.json).toEqual({
       id,
       name: 'operators',
       policies: [
@@ -51,10 +51,10 @@ describe('roles', () => {
       ],
       members: [subuser('carol', true), subuser('bob', false), account],
     });
-    for (const name of [id, 'operators']) expect((await service.compute('GET', `/my/roles/${name}`)).json).toEqual(reply.json);
-    expect((await service.compute('GET', '/my/roles')).json).toEqual([reply.json]);
+    for (const name of [id, 'operators']) expect((await service.compute('GET', `/my/roles/${name}`)).json).toEqual(response.json);
+    expect((await service.compute('GET', '/my/roles')).json).toEqual([response.json]);
     const renamed = await service.compute('POST', '/my/roles/operators', { json: { name: 'ops' } });
-    expect(renamed.json).toEqual({ ...(reply.json as object), name: 'ops' });
+    expect(renamed.json).toEqual({ ...(response.json as object), name: 'ops' });
     const changed = await service.compute('POST', `/my/roles/${id}`, {
       json: { members: [{ type: 'subuser', login: 'dan' }], policies: [] },
     });
@@ -79,14 +79,14 @@ describe('roles', () => {
     [{ name: 'a,b' }, 'InvalidArgument', 'name'],
     [{ name: 'a/b' }, 'InvalidArgument', 'name'],
     [{ name: '*' }, 'InvalidArgument', 'name'],
-    // Role tags are shown in a header, which cannot carry it: whoever read what has the tag got no reply at all.
+    // Role tags are shown in a header, which cannot carry it: whoever read what has the tag got no response at all.
     [{ name: 'команда' }, 'InvalidArgument', 'ASCII'],
     [{ name: 'x'.repeat(129) }, 'InvalidArgument', 'name'],
     [{ name: 'administrator', policies: [{ name: 'reading' }] }, 'InvalidArgument', 'administrator'],
   ])('%j: %s, and nothing is made', async (json, code, words) => {
-    const reply = await service.compute('POST', '/my/roles', { json });
-    expect(reply).toMatchObject({ status: 409, code });
-    expect(reply.text).toContain(words);
+    const response = await service.compute('POST', '/my/roles', { json });
+    expect(response).toMatchObject({ status: 409, code });
+    expect(response.text).toContain(words);
     expect((await service.compute('GET', '/my/roles')).json).toEqual([]);
   });
 
@@ -119,12 +119,12 @@ describe('roles', () => {
 
 describe('roles in API version 8', () => {
   test('are names, with default members apart', async () => {
-    const reply = await askOld('POST', '/my/roles', {
+    const response = await askOld('POST', '/my/roles', {
       json: { name: 'old', members: ['bob', 'carol'], default_members: ['carol'], policies: ['reading'] },
     });
-    const id = (reply.json as { id: string }).id;
+    const id = (response.json as { id: string }).id;
     const shown = { id, name: 'old', members: ['bob', 'carol'], default_members: ['carol'], policies: ['reading'] };
-    expect(reply).toMatchObject({ status: 201, json: shown });
+    expect(response).toMatchObject({ status: 201, json: shown });
     expect((await askOld('GET', '/my/roles/old')).json).toEqual(shown);
     expect((await askOld('GET', '/my/roles')).json).toContainEqual(shown);
     expect((await service.compute('GET', '/my/roles/old')).json).toMatchObject({
@@ -151,19 +151,19 @@ describe('roles in API version 8', () => {
   test('come in forms too', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const body = Buffer.from('name=form&members=bob&members=carol&default_members=["bob"]&policies=reading');
-    const reply = await askOld('POST', '/my/roles', { headers, body });
-    expect(reply.json).toMatchObject({ members: ['bob', 'carol'], default_members: ['bob'], policies: ['reading'] });
+    const response = await askOld('POST', '/my/roles', { headers, body });
+    expect(response.json).toMatchObject({ members: ['bob', 'carol'], default_members: ['bob'], policies: ['reading'] });
   });
 });
 
 describe('policies', () => {
   test('create, get by id and name, list, update, delete by id', async () => {
     const rules = ['CAN listkeys AND getkey', 'CAN getuser WHEN requesttime::day = monday'];
-    const reply = await service.compute('POST', '/my/policies', { json: { name: 'keys', rules, description: 'Keys' } });
-    const id = (reply.json as { id: string }).id;
+    const response = await service.compute('POST', '/my/policies', { json: { name: 'keys', rules, description: 'Keys' } });
+    const id = (response.json as { id: string }).id;
     const shown = { id, name: 'keys', rules, description: 'Keys' };
-    expect(reply).toMatchObject({ status: 201, headers: { location: `/demo/policies/${id}` } });
-    expect(reply.json).toEqual(shown);
+    expect(response).toMatchObject({ status: 201, headers: { location: `/demo/policies/${id}` } });
+    expect(response.json).toEqual(shown);
     for (const name of [id, 'keys']) expect((await service.compute('GET', `/my/policies/${name}`)).json).toEqual(shown);
     expect((await service.compute('GET', '/my/policies')).json).toContainEqual(shown);
     const changed = await service.compute('POST', '/my/policies/keys', { json: { rules: 'CAN ping', description: '' } });
@@ -189,9 +189,9 @@ describe('policies', () => {
     [{ name: 'reading', rules: ['CAN ping'] }, 'InvalidArgument', 'reading'],
     [{ name: 'a/b', rules: ['CAN ping'] }, 'InvalidArgument', 'name'],
   ])('%j: %s', async (json, code, words) => {
-    const reply = await service.compute('POST', '/my/policies', { json });
-    expect(reply).toMatchObject({ status: 409, code });
-    expect(reply.text).toContain(words);
+    const response = await service.compute('POST', '/my/policies', { json });
+    expect(response).toMatchObject({ status: 409, code });
+    expect(response.text).toContain(words);
     expect(await service.compute('GET', '/my/policies/a')).toMatchObject(missing);
   });
 

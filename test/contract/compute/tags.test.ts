@@ -176,9 +176,9 @@ describe('what a sub-user gets to see', () => {
   });
 
   test.each(['others', 'nobody', 'keepers,nobody'])('as-role=%s: 403 naming path and action', async (names) => {
-    const reply = await askAsBob('GET', `/my/keys/sample?as-role=${names}`);
-    expect(reply).toMatchObject(denied);
-    expect(reply.text).toContain('You do not have permission to access /my/keys/sample (getkey)');
+    const response = await askAsBob('GET', `/my/keys/sample?as-role=${names}`);
+    expect(response).toMatchObject(denied);
+    expect(response.text).toContain('You do not have permission to access /my/keys/sample (getkey)');
   });
 
   test('a broken stored rule denies, and is no internal error', async () => {

@@ -158,10 +158,10 @@ describe('headers of every response', () => {
     [401, 'GET', '/my', { signing: false }],
     [400, 'POST', '/my', { body: Buffer.from('{'), headers: { 'content-type': 'application/json' } }],
   ])('%i: %s %s', async (status, method, target, sending) => {
-    const reply = await service.compute(method, target, sending);
-    expect(reply.status).toBe(status);
-    expect(Object.keys(reply.headers)).toEqual(expect.arrayContaining(common));
-    expect(reply.headers).toMatchObject({
+    const response = await service.compute(method, target, sending);
+    expect(response.status).toBe(status);
+    expect(Object.keys(response.headers)).toEqual(expect.arrayContaining(common));
+    expect(response.headers).toMatchObject({
       'access-control-allow-origin': '*',
       'access-control-allow-methods': expect.stringContaining('GET'),
       'access-control-allow-headers': expect.stringContaining('Accept-Version'),
@@ -230,8 +230,8 @@ describe('roles of version 9', () => {
       ['/my/roles', { name: 'strict', ...(fields as object) }],
       ['/my/roles/ops', fields],
     ] as const) {
-      const reply = await service.compute('POST', path, { json });
-      expect([reply.status, reply.code, reply.text]).toEqual([409, 'InvalidArgument', expect.stringContaining(place)]);
+      const response = await service.compute('POST', path, { json });
+      expect([response.status, response.code, response.text]).toEqual([409, 'InvalidArgument', expect.stringContaining(place)]);
     }
     expect((await service.compute('GET', '/my/roles/strict')).status).toBe(404);
   });
@@ -247,8 +247,8 @@ describe('roles of version 9', () => {
     const changed = await service.compute('POST', '/my/roles/named', { json: { members: ['ann', { type: 'subuser', login: 'ann' }] } });
     expect(changed.json).toMatchObject({ members: [{ login: 'ann' }] });
     for (const fields of [{ members: ['nobody'] }, { policies: ['nothing'] }, { members: [1] }, { members: [null] }]) {
-      const reply = await service.compute('POST', '/my/roles/named', { json: fields });
-      expect([fields, reply.status, reply.code]).toEqual([fields, 409, 'InvalidArgument']);
+      const response = await service.compute('POST', '/my/roles/named', { json: fields });
+      expect([fields, response.status, response.code]).toEqual([fields, 409, 'InvalidArgument']);
     }
     const { id, policies } = made.json as { id: string; policies: { id: string }[] };
     for (const path of [`/my/roles/${id}`, `/my/policies/${policies[0]?.id ?? ''}`])

@@ -127,9 +127,9 @@ describe('section 1 of the compute service: parameters in four encodings', () =>
     'by %s: %s',
     async (encoding, _, path, parameters, status, shown) => {
       const { query = '', sending = {} } = encodings[encoding]?.(parameters) ?? {};
-      const reply = await service.compute('POST', `${path}${query}`, sending);
-      expect([reply.status, reply.json]).toEqual([status, expect.objectContaining(shown)]);
-      if (status === 201) await service.compute('DELETE', `/my/policies/${(reply.json as { id: string }).id}`);
+      const response = await service.compute('POST', `${path}${query}`, sending);
+      expect([response.status, response.json]).toEqual([status, expect.objectContaining(shown)]);
+      if (status === 201) await service.compute('DELETE', `/my/policies/${(response.json as { id: string }).id}`);
     },
   );
 });

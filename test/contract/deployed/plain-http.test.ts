@@ -49,9 +49,9 @@ describe('the port of the object storage', () => {
 
   test('GET by signed URL is answered over plain HTTP as over TLS', async () => {
     for (const isTls of [false, true]) {
-      const reply = await send(ports.storage, write('GET', signed()), isTls);
-      expect(reply).toMatch(/^HTTP\/1\.1 200 OK\r\n/u);
-      expect(reply).toMatch(/\r\n\r\nthe secret$/u);
+      const response = await send(ports.storage, write('GET', signed()), isTls);
+      expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n/u);
+      expect(response).toMatch(/\r\n\r\nthe secret$/u);
     }
   });
 
@@ -67,10 +67,10 @@ describe('the port of the object storage', () => {
     ['no signature', () => write('GET', '/demo/stor/secret')],
     ['a signed URL that was changed', () => write('GET', signed().replace('secret', 'other'))],
   ])('%s is refused, never redirected', async (_, request) => {
-    const reply = await send(ports.storage, request());
-    expect(reply).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/u);
-    expect(reply).not.toMatch(/\nlocation:/iu);
-    expect(reply).not.toContain('the secret');
+    const response = await send(ports.storage, request());
+    expect(response).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/u);
+    expect(response).not.toMatch(/\nlocation:/iu);
+    expect(response).not.toContain('the secret');
   });
 
   test('what is neither HTTP nor TLS is 400, and the service goes on', async () => {
@@ -89,8 +89,8 @@ describe('the port of the object storage', () => {
 
 test('the port of the compute service says that it speaks HTTPS', async () => {
   for (const target of ['/my', '/--ping', signUrl('compute', signAs('compute', service.key, 'demo'), '/demo')]) {
-    const reply = await send(ports.compute, write('GET', target, { 'accept-version': '~9' }));
-    expect(reply).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/u);
-    expect(reply).toContain('this port speaks HTTPS');
+    const response = await send(ports.compute, write('GET', target, { 'accept-version': '~9' }));
+    expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/u);
+    expect(response).toContain('this port speaks HTTPS');
   }
 });

@@ -43,8 +43,8 @@ test.each([
 ])('plain HTTP: %s %s: %i', async (method, target, status) => {
   await service.put('/demo/public/open', 'open');
   for (const signing of [{}, false] as const) {
-    const reply = await service.storage(method, target, { signing, secure: false });
-    expect(reply).toMatchObject({ status, code: 'SecureTransportRequired' });
+    const response = await service.storage(method, target, { signing, secure: false });
+    expect(response).toMatchObject({ status, code: 'SecureTransportRequired' });
   }
 });
 

@@ -121,9 +121,9 @@ describe('input', () => {
         const id = await service.create([{ exec: 'cat' }]);
         // In two pieces: the first is dealt with before the second is seen.
         const half = body.lastIndexOf('\n', body.length - 2) + 1;
-        const reply = await service.ask('POST', `/demo/jobs/${id}/live/in`, { body: chunked(body.slice(0, half), body.slice(half)) });
-        const { message } = reply.json as { message: string };
-        expect([reply.status, message.slice(-words.length)]).toEqual([400, words]);
+        const response = await service.ask('POST', `/demo/jobs/${id}/live/in`, { body: chunked(body.slice(0, half), body.slice(half)) });
+        const { message } = response.json as { message: string };
+        expect([response.status, message.slice(-words.length)]).toEqual([400, words]);
         expect(await service.lines(`/demo/jobs/${id}/live/in`)).toHaveLength(words.includes('1000') ? 1000 : 0);
         await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
       }

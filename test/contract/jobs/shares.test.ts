@@ -15,9 +15,9 @@ afterAll(() => service.close());
 async function askOther(method: string, target: string, body?: string | { phases: unknown }) {
   const signing = { key: service.otherKey, keyId: `/other/keys/${service.otherKey.fingerprint}` };
   const given = typeof body === 'object' ? { json: body } : body === undefined ? {} : { body: Buffer.from(body) };
-  const reply = await service.storage(method, target, { signing, ...given });
-  if (reply.status >= 400) throw new Error(`${method} ${target}: ${reply.status} ${reply.text}`);
-  return reply;
+  const response = await service.storage(method, target, { signing, ...given });
+  if (response.status >= 400) throw new Error(`${method} ${target}: ${response.status} ${response.text}`);
+  return response;
 }
 
 /** What the tasks of a job of `other` wrote. */

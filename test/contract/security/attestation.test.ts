@@ -49,12 +49,12 @@ let service: TestService;
 async function register(chain: readonly string[]): Promise<TestReply> {
   const key = await derivePublicKey(createPrivateKey(readFileSync(fileOf(chain[0] ?? '', 'key'))));
   const attestation = chain.map((name) => readFileSync(fileOf(name, 'pem'), 'utf8'));
-  const reply = await service.compute('POST', '/my/keys', {
+  const response = await service.compute('POST', '/my/keys', {
     json: { key: key.openssh, attestation },
     signing: { date: new Date(now).toUTCString() },
   });
   await service.compute('DELETE', `/my/keys/${key.fingerprints.md5}`, { signing: { date: new Date(now).toUTCString() } });
-  return reply;
+  return response;
 }
 
 beforeAll(async () => {
@@ -135,9 +135,9 @@ describe('an attestation is believed by the rules of certificates, as openssl ve
     ['an issuer that has expired', ['of-short', 'short'], 'certificate 2 expired on '],
   ])('%s: refused', async (_name, chain, message) => {
     expect(isVerified(chain)).toBe(false);
-    const reply = await register(chain);
-    expect(reply.text).not.toContain('"attested"');
-    if (message !== undefined) expect([reply.status, reply.text]).toEqual([409, expect.stringContaining(message)]);
+    const response = await register(chain);
+    expect(response.text).not.toContain('"attested"');
+    if (message !== undefined) expect([response.status, response.text]).toEqual([409, expect.stringContaining(message)]);
   });
 
   test('the bytes of the extension in a name are no factors', async () => {
@@ -147,7 +147,7 @@ describe('an attestation is believed by the rules of certificates, as openssl ve
   });
 
   test('a chain of more certificates than any device has is refused before one is looked at', async () => {
-    const reply = await register(['device', ...Array.from({ length: 10 }, () => 'root')]);
-    expect([reply.status, reply.text]).toEqual([409, expect.stringContaining('(limit attestation-certificates)')]);
+    const response = await register(['device', ...Array.from({ length: 10 }, () => 'root')]);
+    expect([response.status, response.text]).toEqual([409, expect.stringContaining('(limit attestation-certificates)')]);
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import sshpk from 'sshpk';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../../src/auth/authority.ts';
-import { reply, serveBytes, type Hostile } from '../../support/hostile.ts';
+import { makeResponse, serveBytes, type Hostile } from '../../support/hostile.ts';
 import { useHere, type Shown } from '../../support/run-here.ts';
 
 const here = useHere();
@@ -40,8 +40,8 @@ describe('credentials stay with the hosts of the profile', () => {
     ['a tree down', ['stor', 'get', '-r', 'x', 'got']],
   ])('%s follows no redirection', async (_, words) => {
     for (const status of ['301 Moved Permanently', '302 Found', '307 Temporary Redirect', '308 Permanent Redirect']) {
-      const other = await serve(reply('200 OK', [date], '[]'));
-      const first = await serve(reply(status, [date, `Location: ${other.url}/`], ''));
+      const other = await serve(makeResponse('200 OK', [date], '[]'));
+      const first = await serve(makeResponse(status, [date, `Location: ${other.url}/`], ''));
       const { code } = await ask(first.url, words);
       expect([status, code === 0, other.requests]).toEqual([status, false, []]);
       expect(first.requests.length).toBeGreaterThan(0);
@@ -49,8 +49,8 @@ describe('credentials stay with the hosts of the profile', () => {
   });
 
   test('no path names another host', async () => {
-    const other = await serve(reply('200 OK', [date], '[]'));
-    const first = await serve(reply('200 OK', [date], '[]'));
+    const other = await serve(makeResponse('200 OK', [date], '[]'));
+    const first = await serve(makeResponse('200 OK', [date], '[]'));
     const { host } = new URL(other.url);
     for (const path of [`//${host}/my`, `/\\${host}/my`, `/@${host}/my`, `/..//${host}/my`, `///${host}/my`])
       await ask(first.url, ['api', path]);
@@ -122,7 +122,7 @@ describe('failures of TLS are failures', () => {
       socket.on('error', () => undefined);
       socket.on('data', () => {
         heads += 1;
-        socket.end(reply('200 OK', [date], '[]'));
+        socket.end(makeResponse('200 OK', [date], '[]'));
       });
     });
     await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
@@ -172,7 +172,9 @@ test('no name in a listing leads out of the directory that is written to', async
 });
 
 test('secrets are in no trace, no message, no crash report and no printed request', async () => {
-  const service = await serve(reply('409 Conflict', [date, 'Content-Type: application/json'], '{"code":"InvalidArgument","message":"no"}'));
+  const service = await serve(
+    makeResponse('409 Conflict', [date, 'Content-Type: application/json'], '{"code":"InvalidArgument","message":"no"}'),
+  );
   const create = ['users', 'create', 'bob', '--email', 'bob@example.com', '--password-stdin'];
   for (const more of [['-vv'], ['--curl'], ['-j', '-vv']]) {
     const { out, err } = await here.run([...create, ...more, '--retries', '0'], {

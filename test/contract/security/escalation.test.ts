@@ -105,9 +105,9 @@ describe('one change of a role does not hold up the service', () => {
     // Short names keep both lists in one body of 1 MiB.
     const json = { name: 'large', members: names(20_000, 'a'), default_members: names(20_000, 'b') };
     const started = performance.now();
-    const reply = await ask('demo', 'POST', '/my/roles', json, { headers: { 'accept-version': '~8' } });
-    expect(reply).toMatchObject({ status: 409, code: 'InvalidArgument' });
-    expect(reply.text).toContain('(limit role-members)');
+    const response = await ask('demo', 'POST', '/my/roles', json, { headers: { 'accept-version': '~8' } });
+    expect(response).toMatchObject({ status: 409, code: 'InvalidArgument' });
+    expect(response.text).toContain('(limit role-members)');
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
@@ -124,9 +124,9 @@ describe('one change of a role does not hold up the service', () => {
     });
     const members = Array.from({ length: 1000 }, (_, index) => `m${index}`);
     const old = { headers: { 'accept-version': '~8' } };
-    const reply = await ask('demo', 'POST', '/my/roles', { name: 'full', members, default_members: ['M7'] }, old);
-    expect(reply.status).toBe(201);
-    expect(reply.json).toMatchObject({ members, default_members: ['m7'] });
+    const response = await ask('demo', 'POST', '/my/roles', { name: 'full', members, default_members: ['M7'] }, old);
+    expect(response.status).toBe(201);
+    expect(response.json).toMatchObject({ members, default_members: ['m7'] });
     expect((await ask('demo', 'POST', '/my/roles/full', { default_members: ['nosub'] }, old)).text).toContain('(limit role-members)');
   });
 });
@@ -134,8 +134,8 @@ describe('one change of a role does not hold up the service', () => {
 test('a policy of very many rules is refused before each is compared with all others', async () => {
   const rules = Array.from({ length: 20_000 }, (_, index) => `CAN a${index}`);
   const started = performance.now();
-  const reply = await ask('demo', 'POST', '/my/policies', { name: 'many', rules });
-  expect([reply.status, reply.text]).toEqual([409, expect.stringContaining('(limit policy-rules)')]);
+  const response = await ask('demo', 'POST', '/my/policies', { name: 'many', rules });
+  expect([response.status, response.text]).toEqual([409, expect.stringContaining('(limit policy-rules)')]);
   expect(performance.now() - started).toBeLessThan(2000);
   const twice = await ask('demo', 'POST', '/my/policies', { name: 'twice', rules: ['CAN a', 'CAN b', 'CAN a'] });
   expect([twice.status, twice.text]).toEqual([409, expect.stringContaining('rules[2] is the same as rules[0]')]);

@@ -41,13 +41,16 @@ describe('keys are registered that are neither weak nor expensive', () => {
     [8193, '010001', 409],
     [16_384, '010001', 409],
   ])('RSA of %i bits with the exponent %s: %i', async (bits, exponent, status) => {
-    const reply = await register(makeRsaLine(bits, exponent));
-    expect([reply.status, reply.text]).toEqual([status, expect.stringContaining(status === 201 ? 'fingerprint' : 'key is invalid: ')]);
+    const response = await register(makeRsaLine(bits, exponent));
+    expect([response.status, response.text]).toEqual([
+      status,
+      expect.stringContaining(status === 201 ? 'fingerprint' : 'key is invalid: '),
+    ]);
   });
 
   test('a key line of a megabyte is refused by its limit', async () => {
-    const reply = await register(`${createEcdsaKey().line}${'x'.repeat(900_000)}`);
-    expect([reply.status, reply.text.length < 500, reply.text]).toEqual([409, true, expect.stringContaining('(limit key-bytes)')]);
+    const response = await register(`${createEcdsaKey().line}${'x'.repeat(900_000)}`);
+    expect([response.status, response.text.length < 500, response.text]).toEqual([409, true, expect.stringContaining('(limit key-bytes)')]);
   });
 
   test('one that an earlier release registered proves nothing when it is too large, and costs nothing', async () => {

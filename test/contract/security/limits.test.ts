@@ -65,10 +65,10 @@ describe('a request that would exceed a limit is refused by a message and a line
   test.each(cases)('%s: %i', async (limit, status, ask) => {
     expect((await ask(unlimited)).status).toBeLessThan(300);
     const before = service.log.length;
-    const reply = await ask(service);
-    expect(reply.status).toBe(status);
-    expect(reply.text).toContain(`(limit ${kebab(limit)})`);
-    expect(reply.text).toContain(String(small[limit]));
+    const response = await ask(service);
+    expect(response.status).toBe(status);
+    expect(response.text).toContain(`(limit ${kebab(limit)})`);
+    expect(response.text).toContain(String(small[limit]));
     expect(service.log.slice(before).join('\n')).toContain(`limit ${kebab(limit)} reached`);
   });
 

@@ -42,8 +42,8 @@ describe('text that would not come back as it was sent is refused, and nothing i
       ['/my/images', `{"machine":"6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001","name":"i","version":"1","tags":{"a":"${text}"}}`],
       ['/my/images', `{"machine":"6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001","name":"i","version":"1","tags":{"${text}":"a"}}`],
     ] as const) {
-      const reply = await postText(path, body);
-      expect([body, reply.status, reply.code, reply.text]).toEqual([body, 409, 'InvalidArgument', expect.stringContaining(word)]);
+      const response = await postText(path, body);
+      expect([body, response.status, response.code, response.text]).toEqual([body, 409, 'InvalidArgument', expect.stringContaining(word)]);
     }
     expect((await service.compute('GET', '/my')).json).toEqual(before);
     expect((await service.compute('GET', '/my/policies')).json).toEqual([]);
@@ -94,11 +94,11 @@ describe('a message repeats at most 100 characters of what was sent', () => {
       () => service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/a', headers: { [long]: 'x' } } }),
     ],
   ])('%s', async (_name, ask) => {
-    const reply = await ask();
-    expect(reply.status).toBeGreaterThanOrEqual(400);
-    expect(reply.status).toBeLessThan(500);
-    expect(reply.text.length).toBeLessThan(5000);
-    expect(reply.text).not.toMatch(/x{200}/u);
+    const response = await ask();
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(response.status).toBeLessThan(500);
+    expect(response.text.length).toBeLessThan(5000);
+    expect(response.text).not.toMatch(/x{200}/u);
   });
 
   test('a path is repeated as long as names may be', async () => {
@@ -111,7 +111,8 @@ describe('the rate limit is of each account, and of each address of those who do
   test('neither another account nor strangers use up what an account may send', async () => {
     const throttled = await createTestService({ settings: { throttle: 3 } });
     const signing = signAs('compute', throttled.otherKey, 'other');
-    const count = (replies: readonly TestReply[], status: number): number => replies.filter((reply) => reply.status === status).length;
+    const count = (responses: readonly TestReply[], status: number): number =>
+      responses.filter((response) => response.status === status).length;
     try {
       const asOther = await Promise.all(Array.from({ length: 12 }, () => throttled.compute('GET', '/my/keys', { signing })));
       expect(count(asOther, 420)).toBeGreaterThan(0);

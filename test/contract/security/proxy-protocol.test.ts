@@ -246,6 +246,6 @@ describe('ranges', () => {
   });
 
   test.each(['', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/-1', '10.0.0.0/8/8', 'example.com', '::1/129', '10.0.0.0/'])('%s is none', (range) =>
-    expect(() => readAddressRanges([range])).toThrow('is no range of addresses'),
+    expect(() => readAddressRanges([range])).toThrow('is not a range of addresses'),
   );
 });

@@ -45,7 +45,7 @@ describe('keys', () => {
     const signing = signAs('storage', userKey, 'demo', 'bob');
     const list = () => service.compute('GET', '/my/users').then(({ json }) => json as { id: string; login: string }[]);
     const bob = (await list()).find(({ login }) => login === 'bob')?.id ?? '';
-    const code = () => service.storage('GET', '/demo/stor/a', { signing }).then((reply) => reply.code);
+    const code = () => service.storage('GET', '/demo/stor/a', { signing }).then((response) => response.code);
     // Known, without a role that allows anything.
     for (let time = 0; time < 3; time += 1) expect(await code()).toBe('NoMatchingRoleTag');
     expect((await service.compute('DELETE', `/my/users/${bob}`)).status).toBe(204);

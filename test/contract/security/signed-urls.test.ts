@@ -183,16 +183,16 @@ describe('roles of a signed URL stand in what is signed', () => {
   });
 
   test.each(['nobody', 'strangers'])(
-    'a role %j of which the signer is no member: 409 InvalidRole, in the URL and in the header',
+    'a role %j of which the signer is not a member: 409 InvalidRole, in the URL and in the header',
     async (role) => {
       const invalid = { status: 409, code: 'InvalidRole' };
       for (const by of ['bob', 'other'] as const) {
         expect(await useUrl('storage', 'GET', secret, { by, query: { role } })).toMatchObject(invalid);
         const signing = by === 'bob' ? signAs('storage', userKey, 'demo', 'bob') : signAs('storage', service.otherKey, 'other');
-        const reply = await service.storage('GET', secret, { signing, headers: { role } });
-        expect(reply).toMatchObject(invalid);
+        const response = await service.storage('GET', secret, { signing, headers: { role } });
+        expect(response).toMatchObject(invalid);
         // The same words for a role that exists and one that does not.
-        expect(reply.text.replace(role, 'ROLE')).toContain(`no member of a role of demo named \\"ROLE\\"`);
+        expect(response.text.replace(role, 'ROLE')).toContain(`not a member of a role of demo named \\"ROLE\\"`);
       }
       expect((await service.storage('GET', secret, { headers: { role: 'strangers' } })).text).toBe('the secret');
       expect(await service.storage('GET', secret, { headers: { role: 'nobody' } })).toMatchObject(invalid);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAll, type Reply } from '../../../src/api/message.ts';
+import { readAll, type HttpResponse } from '../../../src/api/message.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import { findReferenced } from '../../../src/server/storage/contents.ts';
 import { createTestStorage, directory, link, md5Of, type TestStorage } from './harness.ts';
@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A reply whose body is still to be read. */
-function open(method: string, target: string): Promise<Reply> {
+/** A response whose body is still to be read. */
+function open(method: string, target: string): Promise<HttpResponse> {
   return service.handlers.storage({ method, target, headers: service.signature }, { remoteAddress: '127.0.0.1', secure: true });
 }
 

@@ -47,7 +47,7 @@ const denied = { status: 403, code: 'AuthorizationFailed' };
 const untagged = { status: 403, code: 'NoMatchingRoleTag' };
 
 describe('role tags', () => {
-  test('show in replies, come from the parent, and stay with what is overwritten', async () => {
+  test('show in responses, come from the parent, and stay with what is overwritten', async () => {
     const tagsOf = async (target: string): Promise<string | undefined> => (await ask('HEAD', target)).headers['role-tag'];
     expect(await tagsOf('/demo/stor/open')).toBe('readers,writers');
     expect(await tagsOf('/demo/stor/open/file')).toBe('readers,writers');

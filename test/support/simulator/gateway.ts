@@ -76,12 +76,12 @@ function createSender({ simulation, signed, failures }: World, group: Group, ser
         const typed = json === undefined ? {} : { 'content-type': 'application/json' };
         const all = { host: 'storage.test', ...signed, ...typed, ...headers };
         const request = { method, target: path, headers: all, ...(content !== undefined && { body: content }) };
-        const reply = await service(request, { remoteAddress: '127.0.0.1', secure: true });
-        const bytes = Buffer.from(await readAll(reply.body));
-        simulation.note(`${group.name} answers ${method} ${path} ${reply.status}`);
-        if (reply.status === 500) failures.push(`${method} ${path} by ${group.name}: ${reply.status} ${bytes.toString()}`);
-        if (reply.status >= 500) throw new Error(`${reply.status}`);
-        resolve({ status: reply.status, headers: reply.headers, bytes });
+        const response = await service(request, { remoteAddress: '127.0.0.1', secure: true });
+        const bytes = Buffer.from(await readAll(response.body));
+        simulation.note(`${group.name} answers ${method} ${path} ${response.status}`);
+        if (response.status === 500) failures.push(`${method} ${path} by ${group.name}: ${response.status} ${bytes.toString()}`);
+        if (response.status >= 500) throw new Error(`${response.status}`);
+        resolve({ status: response.status, headers: response.headers, bytes });
       };
       void simulation.within(group, () => ask().catch((error: Error) => fail(error)), `${method} ${path}`);
     });

@@ -28,14 +28,14 @@ function createCountingClient(service: TestService): { client: StorageClient; re
     send: async ({ method, url, headers }) => {
       requests.push(url.pathname + url.search);
       const request = { method, target: url.pathname + url.search, headers: { host: url.host, ...headers } };
-      const reply = await service.handlers.storage(request, { remoteAddress: '127.0.0.1', secure: true });
+      const response = await service.handlers.storage(request, { remoteAddress: '127.0.0.1', secure: true });
       async function* counted() {
-        for await (const piece of reply.body) {
+        for await (const piece of response.body) {
           lines += Buffer.from(piece).toString().split('\n').length - 1;
           yield piece;
         }
       }
-      return { ...reply, body: counted() };
+      return { ...response, body: counted() };
     },
     retry: { retries: 0, base: 1, most: 1, sleep: () => Promise.resolve(), random: Math.random },
     now: Date.now,

@@ -124,7 +124,7 @@ describe('a declaration', () => {
     async (line) => {
       for (const words of readCloudLines(line)) {
         const { node, path, rest } = await findCommand(nouns, words);
-        if (node?.kind !== 'command') throw new Error(`cloud ${words.join(' ')} is no command`);
+        if (node?.kind !== 'command') throw new Error(`cloud ${words.join(' ')} is not a command`);
         expect(parseCommandLine(node, path, rest).wantsHelp).toBe(false);
       }
     },

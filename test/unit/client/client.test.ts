@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
-import { readAll, streamOf, type Reply } from '../../../src/api/message.ts';
+import { readAll, streamOf, type HttpResponse } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { checkTransport, createClient, type ClientOptions } from '../../../src/client/client.ts';
 import { backOff, readRetryAfter } from '../../../src/client/retry.ts';
@@ -22,7 +22,7 @@ function setUp(answers: Answer[], options: Partial<ClientOptions> & { service?: 
       roles: [],
       apiVersion: '~9',
     },
-    send: (outgoing): Promise<Reply> => {
+    send: (outgoing): Promise<HttpResponse> => {
       sent.push(outgoing);
       const answer = answers[Math.min(sent.length, answers.length) - 1] ?? new Error('no answer');
       if (answer instanceof Error) return Promise.reject(answer);
@@ -71,14 +71,14 @@ describe('what is tried again', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('any request like the declared ones: throttled, and refused in one form of the signature; the last refusal is the reply', async () => {
+  test('any request like the declared ones: throttled, and refused in one form of the signature; the last refusal is the response', async () => {
     const endpoint = { ...setUp([]).endpoint, tryOtherForm: ({ status }: ApiError) => status === 401 };
     const { compute, sent } = setUp([refusal(420), refusal(401, 'InvalidCredentials'), list], { endpoint });
     expect((await compute.request({ method: 'HEAD', target: '/my/keys' })).status).toBe(200);
     expect(sent).toHaveLength(3);
     const failing = setUp([refusal(503), refusal(404, 'ResourceNotFound')]);
-    const reply = await failing.compute.request({ method: 'GET', target: '/my/keys/none' });
-    expect([reply.status, Buffer.from(await readAll(reply.body)).toString()]).toEqual([
+    const response = await failing.compute.request({ method: 'GET', target: '/my/keys/none' });
+    expect([response.status, Buffer.from(await readAll(response.body)).toString()]).toEqual([
       404,
       '{"code":"ResourceNotFound","message":"later"}',
     ]);
@@ -113,7 +113,7 @@ describe('what is tried again', () => {
     expect(written.sent).toHaveLength(2);
   });
 
-  test('a reply that is cut is read again', async () => {
+  test('a response that is cut is read again', async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('[');
       throw cut;

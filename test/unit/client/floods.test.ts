@@ -25,8 +25,8 @@ describe.each(['directly', 'through a proxy'])('%s', (way) => {
       () => tunnel?.close(),
     );
     const method = body === undefined ? 'GET' : 'PUT';
-    const reply = await sender.send({ method, url: new URL(service.url), headers: {}, ...(body && { body: streamOf(body) }) });
-    return await readAll(reply.body);
+    const response = await sender.send({ method, url: new URL(service.url), headers: {}, ...(body && { body: streamOf(body) }) });
+    return await readAll(response.body);
   }
 
   test.each([undefined, Buffer.alloc(1000)])('interim responses without end are an error after 50 of them', async (body) => {
@@ -50,7 +50,7 @@ describe.each(['directly', 'through a proxy'])('%s', (way) => {
     expect(Buffer.from(await ask(polite)).toString()).toBe('ok');
   });
 
-  test('silence counts from the end of the request, whatever comes in advance of the reply', async () => {
+  test('silence counts from the end of the request, whatever comes in advance of the response', async () => {
     let sent = 0;
     const drip: Misdeed = async (socket) => {
       for (; !socket.destroyed && sent < 49; sent += 1) {

@@ -120,7 +120,7 @@ test('a signal ends one', async () => {
   ).rejects.toMatchObject({ name: expect.stringMatching(/Error/) as string });
 });
 
-test('one that is left early lets go of its connection; short replies go on sharing theirs', async () => {
+test('one that is left early lets go of its connection; short responses go on sharing theirs', async () => {
   for await (const piece of await get('/whole')) {
     expect(piece.length).toBeGreaterThan(0);
     break;

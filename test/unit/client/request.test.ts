@@ -62,11 +62,11 @@ describe('the request of an operation', () => {
   });
 
   test.each(['', '.', '..'])('%j as a name would make the path that of something else: no request', (name) => {
-    expect(() => buildRequest(compute.createUserKey, { account: 'my', user: name, key: 'x' })).toThrow(`"${name}" is no name`);
-    expect(() => buildRequest(compute.listKeys, { account: name })).toThrow(`"${name}" is no name`);
+    expect(() => buildRequest(compute.createUserKey, { account: 'my', user: name, key: 'x' })).toThrow(`"${name}" is not a name`);
+    expect(() => buildRequest(compute.listKeys, { account: name })).toThrow(`"${name}" is not a name`);
     if (name === '') return;
     for (const path of [name, `stor/${name}`, `stor/${name}/a`])
-      expect(() => buildRequest(storage.deleteObject, { account: 'demo', path })).toThrow(`"${name}" is no name`);
+      expect(() => buildRequest(storage.deleteObject, { account: 'demo', path })).toThrow(`"${name}" is not a name`);
   });
 
   test('a missing path input is a fault of the program, not a request', () => {

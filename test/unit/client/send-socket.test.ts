@@ -23,11 +23,11 @@ async function listen(server: Server): Promise<number> {
 
 /** A server that says what it is told to, and what it was sent on each of its connections. */
 async function script(
-  ...replies: readonly (string | ((socket: Socket) => void))[]
+  ...responses: readonly (string | ((socket: Socket) => void))[]
 ): Promise<{ url: URL; heard: string[]; sockets: Socket[] }> {
   const heard: string[] = [];
   const sockets: Socket[] = [];
-  const left = [...replies];
+  const left = [...responses];
   const server = createServer((socket) => {
     const at = sockets.push(socket) - 1;
     heard[at] = '';
@@ -83,7 +83,7 @@ test('is given up when something comes that nobody asked for', async () => {
   expect([first, await get(sender, url)]).toEqual(['200 one', '200 two']);
 });
 
-test('waits for the reply after what comes in advance of it', async () => {
+test('waits for the response after what comes in advance of it', async () => {
   const { url } = await script(`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${ok('one')}`);
   expect(await get(open(), url)).toBe('200 one');
 });
@@ -93,15 +93,15 @@ test('without a length, takes the end of the connection for the end of the body,
   const { url } = await script(whole, (socket) => socket.end('HTTP/1.1 200'));
   const sender = open();
   expect(await get(sender, url)).toBe('200 all of it');
-  await expect(get(sender, url)).rejects.toThrow('closed the connection before the reply was complete');
+  await expect(get(sender, url)).rejects.toThrow('closed the connection before the response was complete');
 });
 
 test.each([
   ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello', 'something that is not HTTP'],
   ['SSH-2.0-OpenSSH\r\n', 'something that is not HTTP'],
   [`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 'headers that are too large'],
-])('refuses %j', async (reply, message) => {
-  const { url } = await script(reply);
+])('refuses %j', async (response, message) => {
+  const { url } = await script(response);
   await expect(get(open(), url)).rejects.toThrow(message);
 });
 
@@ -121,14 +121,14 @@ test.each([
   expect(heard[0]?.endsWith(`\r\n\r\nabc${word === 'longer' ? '' : 'def'}`)).toBe(true);
 });
 
-describe('a reply that is whole before the body of the request has gone', () => {
+describe('a response that is whole before the body of the request has gone', () => {
   /** A server that says this at the head of the first request, and answers those that begin with GET. */
-  async function answerEarly(reply: string): Promise<{ url: URL; connections: () => number }> {
+  async function answerEarly(response: string): Promise<{ url: URL; connections: () => number }> {
     let count = 0;
     const server = createServer((socket) => {
       count += 1;
       socket.on('error', () => undefined);
-      if (count === 1) socket.once('data', () => socket.write(reply));
+      if (count === 1) socket.once('data', () => socket.write(response));
       socket.on('data', (bytes) => bytes.includes('GET ') && socket.write(ok('two')));
     });
     return { url: new URL(`http://127.0.0.1:${await listen(server)}`), connections: () => count };
@@ -140,15 +140,15 @@ describe('a reply that is whole before the body of the request has gone', () => 
     yield Buffer.from('def');
   }
   const put = async ({ send }: Sender, url: URL, body: AsyncGenerator<Uint8Array>, wait = 0, headers = {}): Promise<string> => {
-    const reply = await send({ method: 'PUT', url, headers, body });
+    const response = await send({ method: 'PUT', url, headers, body });
     await sleep(wait);
-    return `${reply.status} ${Buffer.from(await readAll(reply.body)).toString()}`;
+    return `${response.status} ${Buffer.from(await readAll(response.body)).toString()}`;
   };
 
   test('ends when it has, however long that takes; the connection goes on, unless more came', async () => {
     const outcomes: unknown[] = [];
-    for (const reply of [ok('one'), `${ok('one')}${ok('bad')}`]) {
-      const { url, connections } = await answerEarly(reply);
+    for (const response of [ok('one'), `${ok('one')}${ok('bad')}`]) {
+      const { url, connections } = await answerEarly(response);
       const sender = open({ idleTimeout: 200 });
       outcomes.push(await put(sender, url, slowly()), await get(sender, url), connections());
     }

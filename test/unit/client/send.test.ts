@@ -99,7 +99,7 @@ describe('a connection that is prepared', () => {
     sender.prepare?.(new URL(url));
     const { headers, body } = await sender.send({ method: 'GET', url: new URL(url), headers: {} });
     await readAll(body);
-    // The session comes after the greetings; the reply may be first.
+    // The session comes after the greetings; the response may be first.
     await new Promise((done) => {
       setTimeout(done, 20);
     });
@@ -221,7 +221,7 @@ describe('sending', () => {
 
   test.each(['/cut', '/cut-chunked'])('a reply that ends early is an error: %s', async (path) => {
     const reply = await open().send({ method: 'GET', url: new URL(path, plain), headers: {} });
-    await expect(readAll(reply.body)).rejects.toThrow('closed the connection before the reply was complete');
+    await expect(readAll(reply.body)).rejects.toThrow('closed the connection before the response was complete');
   });
 
   test.each([

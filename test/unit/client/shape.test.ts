@@ -15,11 +15,11 @@ const shaped = all.flatMap((operation) =>
   operation.shape === undefined ? [] : [{ ...operation, name: operation.name, shape: operation.shape }],
 );
 
-/** What a client makes of this value as the body of a reply. */
+/** What a client makes of this value as the body of a response. */
 async function read({ result, status, shape }: Pick<Operation, 'result' | 'status' | 'shape'>, value: unknown): Promise<unknown> {
   const text = value === undefined ? '' : JSON.stringify(value);
-  const reply = { status, headers: { 'content-type': 'application/json' }, body: streamOf(Buffer.from(`${text}\n`)) };
-  const read = await readResult(result, reply, origin, shape);
+  const response = { status, headers: { 'content-type': 'application/json' }, body: streamOf(Buffer.from(`${text}\n`)) };
+  const read = await readResult(result, response, origin, shape);
   if (result !== 'records') return read;
   const records: unknown[] = [];
   for await (const record of (read as Listing<unknown>).records) records.push(record);
@@ -44,7 +44,7 @@ describe.each(shaped)('$name', (operation) => {
     let count = 0;
     for (const { path, field } of listPlaces(operation.shape)) {
       for (const [kind, wrong] of listWrong(field)) {
-        // Nothing at all is no JSON, and none of the records of a listing.
+        // Nothing at all is not JSON, and none of the records of a listing.
         if (path.length === 0 && kind === 'nothing') continue;
         const told = `${operation.name} ${path.join('.')} ${kind}`;
         const failure: unknown = await read(operation, replaceAt(sample, path, wrong)).catch((error: unknown) => error);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readAll, streamOf, type Reply } from '../../../src/api/message.ts';
+import { readAll, streamOf, type HttpResponse } from '../../../src/api/message.ts';
 import { NetworkError, SilentServiceError } from '../../../src/base/errors.ts';
 import { isTransient, warnOfEffect } from '../../../src/http/network-error.ts';
 import type { Outgoing, Send } from '../../../src/http/send.ts';
@@ -8,7 +8,7 @@ import { createSilenceGuard } from '../../../src/http/silent-service.ts';
 
 /** Requests to one service, of which what happens is decided by path; the clock of the guard is moved by hand. */
 const timeoutMs = 1000;
-const ok: Reply = { status: 200, headers: {}, body: streamOf() };
+const ok: HttpResponse = { status: 200, headers: {}, body: streamOf() };
 const failure = (code: string): Error => new NetworkError(`failed: ${code}`, { code });
 const outgoing = (path = '/', more: Partial<Outgoing> = {}): Outgoing => ({
   method: 'GET',
@@ -66,7 +66,7 @@ test('a repeated request has only what is left of the time', async () => {
     throw failure('ETIMEDOUT');
   });
   await expect(failing(outgoing())).rejects.not.toBeInstanceOf(SilentServiceError);
-  const never = wrap(() => new Promise<Reply>(() => undefined));
+  const never = wrap(() => new Promise<HttpResponse>(() => undefined));
   const keepsProcess = setInterval(() => undefined, 1000);
   await expect(never(outgoing())).rejects.toBeInstanceOf(SilentServiceError);
   clearInterval(keepsProcess);

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { jobError } from '../../../src/api/objects.ts';
-import { streamOf, type Reply } from '../../../src/api/message.ts';
+import { streamOf, type HttpResponse } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { AuthorizationSyntaxError, parseAuthorization, signedText } from '../../../src/auth/authorization-header.ts';
 import { readFingerprint } from '../../../src/auth/fingerprint.ts';
@@ -86,7 +86,7 @@ function inPieces(bytes: Uint8Array): fc.Arbitrary<Uint8Array[]> {
 
 const origin = { url: new URL('https://service.test'), now: () => 0 };
 
-function replyWith(pieces: readonly Uint8Array[], headers = {}, status = 200): Reply {
+function replyWith(pieces: readonly Uint8Array[], headers = {}, status = 200): HttpResponse {
   return { status, headers, body: streamOf(...pieces) };
 }
 

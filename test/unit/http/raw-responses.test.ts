@@ -81,7 +81,7 @@ const cases: [name: string, bytes: string, expected: Expected, method?: string][
   ['a chunk that is cut', lines('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '5', 'ok'), cut],
   ['chunks without an end', lines('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '2', 'ok', ''), cut],
   ['a chunk that is longer than its size', lines('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', '1', 'ok', '0', '', ''), notHttp],
-  ['a size of a chunk that is no number', lines('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', 'zz', 'ok', '0', '', ''), notHttp],
+  ['a size of a chunk that is not a number', lines('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', 'zz', 'ok', '0', '', ''), notHttp],
   ['a size of a chunk of 20 digits', lines('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked', '', 'f'.repeat(20), 'ok'), notHttp],
   ['a body that is shorter than its length', lines('HTTP/1.1 200 OK', 'Content-Length: 5', '', 'ok'), cut],
   ['bytes after a body', lines('HTTP/1.1 200 OK', 'Content-Length: 2', '', 'ok more'), '200 ok'],
@@ -140,7 +140,7 @@ afterAll(() => {
 function describeError(error: unknown): string {
   const known = error instanceof NetworkError ? error : (error as Error).cause;
   if (!(known instanceof NetworkError)) return `another error: ${String(error)}`;
-  if (known.message.endsWith('closed the connection before the reply was complete')) return cut;
+  if (known.message.endsWith('closed the connection before the response was complete')) return cut;
   if (known.message.endsWith('headers that are too large')) return tooLarge;
   return known.code.startsWith('HPE_') && known.message.endsWith('something that is not HTTP')
     ? notHttp

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { readAll, streamOf, type Headers, type Reply } from '../../../src/api/message.ts';
+import { readAll, streamOf, type Headers, type HttpResponse } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { createClient } from '../../../src/client/client.ts';
 import type { Outgoing } from '../../../src/http/send.ts';
@@ -48,7 +48,7 @@ export function createScripted(stdin = ''): ScriptedService {
   const requests: ScriptedService['requests'] = [];
   const warnings: string[] = [];
 
-  async function send({ method, url, body }: Outgoing): Promise<Reply> {
+  async function send({ method, url, body }: Outgoing): Promise<HttpResponse> {
     requests.push({ line: `${method} ${url.pathname}${url.search}`, body: Buffer.from(await readAll(body)).toString() });
     const found = answers[`${method} ${url.pathname}`];
     const { status = 200, headers = {}, body: text = '' } = (typeof found === 'function' ? found() : found) ?? { status: 404 };

@@ -79,7 +79,7 @@ describe('maggr', () => {
 
   test('leaves out lines whose values are no numbers, and says so', () => {
     const { status, stdout, stderr } = run('maggr -c1=key sum', 'a 1\na x\na 2\n');
-    expect([status, stdout, stderr]).toEqual([1, 'a 3\n', 'maggr: line 2, column 2 is no number: a x\n']);
+    expect([status, stdout, stderr]).toEqual([1, 'a 3\n', 'maggr: line 2, column 2 is not a number: a x\n']);
   });
 
   test.each([
@@ -185,7 +185,7 @@ describe('msplit', () => {
       '{"id":7,"at":{"city":"Ber\\"lin"}}\n{ "at" : {"x":[1,{}],"city":"Ber\\"lin"}, "note":"id", "id" : 7 }\n',
     );
     expect([...parts.values()].map((lines) => lines.length)).toEqual([2]);
-    expect(run('msplit -j -f id', 'plain\n').stderr).toContain('line 1 is no JSON object: plain');
+    expect(run('msplit -j -f id', 'plain\n').stderr).toContain('line 1 is not a JSON object: plain');
   });
 
   test('-i takes the key as the number of the reducer', () => {
@@ -197,7 +197,7 @@ describe('msplit', () => {
     );
     expect(run('msplit -i -n 2', '7\n')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('"7" is no reducer from 0 to 1') as string,
+      stderr: expect.stringContaining('"7" is not a reducer from 0 to 1') as string,
     });
   });
 

@@ -8,7 +8,7 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', '\t', '\\', ' ', 'a', '\u001b', '\u0085', '\u2028', '#', ':', '-', '\u202e') }),
 );
-/** As a reply has it: JSON has no -0. */
+/** As a response has it: JSON has no -0. */
 const anyJson = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 const anyRow = fc.record({ a: anyText, b: anyText });
 

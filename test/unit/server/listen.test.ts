@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import { readAll, streamOf, type ByteStream, type Reply } from '../../../src/api/message.ts';
+import { readAll, streamOf, type ByteStream, type HttpResponse } from '../../../src/api/message.ts';
 import { listen, type Listener } from '../../../src/server/http/listen.ts';
 import { writeError } from '../../../src/server/http/response.ts';
 import type { Service } from '../../../src/server/http/serve.ts';
@@ -23,7 +23,7 @@ async function serve(handle: Service): Promise<Listener> {
   return listener;
 }
 
-function reply(body: ByteStream | string, status = 200): Reply {
+function response(body: ByteStream | string, status = 200): HttpResponse {
   const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {};
   return { status, headers: length, body: typeof body === 'string' ? streamOf(Buffer.from(body)) : body };
 }
@@ -46,7 +46,7 @@ async function sendRaw({ port }: Listener, bytes: string): Promise<string> {
 }
 
 test('a request that is broken off after its answer began gets no second one', async () => {
-  const listener = await serve(async () => reply('no such thing', 404));
+  const listener = await serve(async () => response('no such thing', 404));
   for (const rest of [
     'Content-Length: 500\r\n\r\nabc',
     'Transfer-Encoding: chunked\r\n\r\n5\r\nabc',
@@ -64,7 +64,7 @@ test('a request that is broken off after its answer began gets no second one', a
 });
 
 test('what is not HTTP gets 400 as JSON, and the service goes on', async () => {
-  const listener = await serve(async (_, { refusal }) => (refusal === undefined ? reply('ok') : writeError(refusal)));
+  const listener = await serve(async (_, { refusal }) => (refusal === undefined ? response('ok') : writeError(refusal)));
   for (const bytes of [
     'nonsense\r\n\r\n',
     'GET / HTTP/1.1\r\nbad header\r\n\r\n',
@@ -81,7 +81,7 @@ test('what is not HTTP gets 400 as JSON, and the service goes on', async () => {
 
 test('100 Continue is sent when the body is first read, not before', async () => {
   const head = 'PUT /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n\r\n';
-  const reading = await serve(async (request) => reply(Buffer.from(await readAll(request.body)).toString()));
+  const reading = await serve(async (request) => response(Buffer.from(await readAll(request.body)).toString()));
   const socket = connect(reading.port, '127.0.0.1');
   socket.write(head);
   const [first] = (await once(socket, 'data')) as [Buffer];
@@ -89,14 +89,14 @@ test('100 Continue is sent when the body is first read, not before', async () =>
   socket.write('hello');
   expect(await text(socket)).toMatch(/\r\n\r\nhello$/u);
 
-  const refusing = await serve(async () => reply('no', 403));
+  const refusing = await serve(async () => response('no', 403));
   const answer = await sendRaw(refusing, head);
   expect(answer).toMatch(/^HTTP\/1\.1 403 /u);
   expect(answer).not.toContain('100 Continue');
 });
 
 test('a refusal reaches a client that is still sending a large body', async () => {
-  const listener = await serve(async () => reply('{"code":"DirectoryDoesNotExist"}', 404));
+  const listener = await serve(async () => response('{"code":"DirectoryDoesNotExist"}', 404));
   const piece = Buffer.alloc(1024 * 1024);
   let sent = 0;
   async function* body(): AsyncGenerator<Uint8Array> {
@@ -111,7 +111,7 @@ test('a refusal reaches a client that is still sending a large body', async () =
 });
 
 test('a connection is kept for the next request', async () => {
-  const listener = await serve(async (request) => reply(`${(await readAll(request.body)).length}`));
+  const listener = await serve(async (request) => response(`${(await readAll(request.body)).length}`));
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ports = new Set<number | undefined>();
   for (let index = 0; index < 5; index += 1) {
@@ -124,12 +124,12 @@ test('a connection is kept for the next request', async () => {
   agent.destroy();
 });
 
-test('a reply that fails in the middle, or is shorter than announced, breaks the connection', async () => {
+test('a response that fails in the middle, or is shorter than announced, breaks the connection', async () => {
   async function* fail(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('half');
     throw new Error('disk trouble');
   }
-  const failing = await serve(async () => reply(fail()));
+  const failing = await serve(async () => response(fail()));
   const short = await serve(async () => ({ status: 200, headers: { 'content-length': '10' }, body: streamOf(Buffer.from('half')) }));
   for (const listener of [failing, short]) {
     const outgoing = send({ port: listener.port, host: '127.0.0.1' }).end();
@@ -155,7 +155,7 @@ test('reading stops when the client goes away', async () => {
       ended = true;
     }
   }
-  const listener = await serve(async () => reply(endless()));
+  const listener = await serve(async () => response(endless()));
   const socket = connect(listener.port, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
@@ -172,7 +172,7 @@ test('a body that breaks off fails where it is read', async () => {
   const failed = createPromise<unknown>();
   const listener = await serve(async (request) => {
     await readAll(request.body).catch(failed.resolve);
-    return reply('late');
+    return response('late');
   });
   const socket = connect(listener.port, '127.0.0.1');
   socket.write('PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
@@ -181,8 +181,8 @@ test('a body that breaks off fails where it is read', async () => {
 });
 
 test('a port in use is one clear line', async () => {
-  const { port } = await serve(async () => reply('ok'));
-  await expect(listen({ handle: async () => reply('ok'), host: '127.0.0.1', port, log: () => undefined })).rejects.toThrow(
+  const { port } = await serve(async () => response('ok'));
+  await expect(listen({ handle: async () => response('ok'), host: '127.0.0.1', port, log: () => undefined })).rejects.toThrow(
     `port ${port} of 127.0.0.1 is in use`,
   );
 });
@@ -192,7 +192,7 @@ test('closing lets a request finish', async () => {
   const listener = await serve(async () => {
     entered.resolve(undefined);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    return reply('finished');
+    return response('finished');
   });
   const outgoing = send({ port: listener.port, host: '127.0.0.1' }).end();
   await entered.promise;

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { readAll, streamOf, type Reply, type Request } from '../../../src/api/message.ts';
+import { readAll, streamOf, type HttpResponse, type Request } from '../../../src/api/message.ts';
 import { listen, type Listener } from '../../../src/server/http/listen.ts';
 import { writeError } from '../../../src/server/http/response.ts';
 import type { Service } from '../../../src/server/http/serve.ts';
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** Serves what `handle` answers; requests that the listener refuses are refused. */
-async function serve(handle: (request: Request) => Promise<Reply>): Promise<Listener> {
+async function serve(handle: (request: Request) => Promise<HttpResponse>): Promise<Listener> {
   const service: Service = async (request, { refusal }) => (refusal === undefined ? handle(request) : writeError(refusal));
   const listener = await listen({ handle: service, host: '127.0.0.1', port: 0, log: () => undefined });
   listeners.push(listener);
@@ -31,7 +31,7 @@ function open({ port }: Listener): Socket {
   return socket;
 }
 
-function answer(body: string): Reply {
+function answer(body: string): HttpResponse {
   return { status: 200, headers: { 'content-length': String(Buffer.byteLength(body)) }, body: streamOf(Buffer.from(body)) };
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readAll, streamOf, type Headers, type Reply, type Request } from '../../../src/api/message.ts';
+import { readAll, streamOf, type Headers, type HttpResponse, type Request } from '../../../src/api/message.ts';
 import type { Outgoing } from '../../../src/http/send.ts';
 import { createRecorder, type Recorder } from '../../../src/server/recording/recorder.ts';
 import { openReplay } from '../../../src/server/recording/replay.ts';
@@ -15,10 +15,10 @@ const connection = { remoteAddress: '127.0.0.1', secure: true };
 let files = 0;
 
 /** A recorder in front of a cloud that answers as told, and the requests that reached it. */
-function record(answer: (outgoing: Outgoing) => Reply | Promise<Reply>, bodyLimit = 1000) {
+function record(answer: (outgoing: Outgoing) => HttpResponse | Promise<HttpResponse>, bodyLimit = 1000) {
   const file = join(folder, `${(files += 1)}.jsonl`);
   const sent: Outgoing[] = [];
-  const send = async (outgoing: Outgoing): Promise<Reply> => {
+  const send = async (outgoing: Outgoing): Promise<HttpResponse> => {
     sent.push(outgoing);
     await readAll(outgoing.body);
     return await answer(outgoing);
@@ -29,7 +29,7 @@ function record(answer: (outgoing: Outgoing) => Reply | Promise<Reply>, bodyLimi
   return { file, sent, recorder, read: () => readFileSync(file, 'utf8') };
 }
 
-const reply = (body: string | Uint8Array, headers: Headers = {}, status = 200): Reply => ({
+const response = (body: string | Uint8Array, headers: Headers = {}, status = 200): HttpResponse => ({
   status,
   headers,
   body: streamOf(Buffer.from(body)),
@@ -66,8 +66,8 @@ describe('a recording', () => {
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${planted}\n-----END RSA PRIVATE KEY-----\n`;
     const { recorder, sent, read, file } = record(({ method }) =>
       method === 'GET'
-        ? reply(key, { 'content-type': 'text/plain' })
-        : reply(JSON.stringify({ id: 1, root_pw: planted, nested: [{ password: planted, note: key }], apiToken: planted, none: null }), {
+        ? response(key, { 'content-type': 'text/plain' })
+        : response(JSON.stringify({ id: 1, root_pw: planted, nested: [{ password: planted, note: key }], apiToken: planted, none: null }), {
             'set-cookie': planted,
             'x-auth-token': planted,
             location: `https://cloud.example/x?keyId=k&signature=${planted}`,
@@ -105,7 +105,7 @@ describe('a recording', () => {
   it('tells parameters apart by all but their passwords, which a digest would let somebody guess', async () => {
     const create = (login: string, password: string): Request =>
       ask('POST', '/jill/users', JSON.stringify({ login, password }), { 'content-type': 'application/json' });
-    const { recorder, file } = record(() => reply('{"id":"1"}', {}, 201));
+    const { recorder, file } = record(() => response('{"id":"1"}', {}, 201));
     await pass(recorder, 'compute', create('a', 'first'));
     await recorder.close();
     expect(await replay(file, 'compute', create('a', 'second'))).toMatchObject({ status: 201, text: '{"id":"1"}' });
@@ -115,7 +115,7 @@ describe('a recording', () => {
   it('gives the same bytes, headers and order back, whatever the bytes are', async () => {
     const bodies = [Buffer.from('Grüße\n'), Buffer.from([0, 255, 254, 10, 13]), Buffer.alloc(0)];
     let at = 0;
-    const { recorder, file } = record(() => reply(bodies[at++] ?? '', { etag: `e${at}`, 'm-own': 'x' }));
+    const { recorder, file } = record(() => response(bodies[at++] ?? '', { etag: `e${at}`, 'm-own': 'x' }));
     for (const _ of bodies) await pass(recorder, 'storage', ask('GET', '/jill/stor/x'));
     await recorder.close();
     const open = openReplay(file);
@@ -130,7 +130,7 @@ describe('a recording', () => {
   });
 
   it('tells ranges and conditions apart, and takes the parameters of a query in any order', async () => {
-    const { recorder, file } = record(({ headers }) => reply(headers['range'] ?? 'all'));
+    const { recorder, file } = record(({ headers }) => response(headers['range'] ?? 'all'));
     await pass(recorder, 'storage', ask('GET', '/jill/stor/x?b=1&a=2', undefined, { range: 'bytes=0-1' }));
     await pass(recorder, 'storage', ask('GET', '/jill/stor/x?b=1&a=2'));
     await recorder.close();
@@ -148,7 +148,7 @@ describe('a recording', () => {
     const { recorder, file } = record(({ url }) =>
       url.pathname.endsWith('cut')
         ? { status: 200, headers: { 'content-length': '8' }, body: broken() }
-        : { ...reply(''), body: streamOf(Buffer.from('one'), Buffer.from('two')) },
+        : { ...response(''), body: streamOf(Buffer.from('one'), Buffer.from('two')) },
     );
     const { body } = await recorder.forward('storage')(ask('GET', '/jill/stor/x'), connection);
     for await (const _ of body) break;
@@ -171,7 +171,7 @@ describe('a recording', () => {
   });
 
   it('leaves out what is larger than its limit, and says so when it is asked for', async () => {
-    const { recorder, file } = record(() => reply('x'.repeat(1001)));
+    const { recorder, file } = record(() => response('x'.repeat(1001)));
     expect(await pass(recorder, 'storage', ask('GET', '/jill/stor/x'))).toHaveLength(1001);
     await recorder.close();
     const { status, text } = await replay(file, 'storage', ask('GET', '/jill/stor/x'));
@@ -187,7 +187,7 @@ describe('a recording', () => {
 
 describe('a request that was not recorded', () => {
   it('is refused once, with what is nearest', async () => {
-    const { recorder, file } = record(() => reply('{}'));
+    const { recorder, file } = record(() => response('{}'));
     await pass(recorder, 'compute', ask('GET', '/jill/keys?name=a'));
     await pass(recorder, 'storage', ask('PUT', '/jill/stor/reports', 'June'));
     await recorder.close();

@@ -45,7 +45,7 @@ async function open(behave: Behave, times: Partial<S3Times> = {}): Promise<{ byt
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const bytes = openS3Bytes(
     { endpoint, bucket: 'cloud', prefix: 'here/', region: 'east-1', credentials },
-    { pause: 50, patience: 20_000, ...times },
+    { pause: 50, timeoutMs: 20_000, ...times },
   );
   opened.push({ server, bytes });
   return { bytes, asked };
@@ -138,7 +138,7 @@ test.each([
   [403, 'AccessDenied'],
   [501, 'NotImplemented'],
 ])('a store that does not list unfinished uploads (%i) has none that can be given up', async (status, code) => {
-  const { bytes } = await open((_, response) => refuse(response, status, code), { patience: 100 });
+  const { bytes } = await open((_, response) => refuse(response, status, code), { timeoutMs: 100 });
   for await (const _ of bytes.listUnfinished?.(Infinity) ?? []) throw new Error('nothing is listed');
 });
 
@@ -163,7 +163,7 @@ describe('what passes is tried again', () => {
   });
 
   test('until it is too long: then the store is away', async () => {
-    const { bytes } = await open((_, response) => refuse(response, 503, 'SlowDown'), { patience: 300 });
+    const { bytes } = await open((_, response) => refuse(response, 503, 'SlowDown'), { timeoutMs: 300 });
     await expect(bytes.write(Buffer.from('x'))).rejects.toBeInstanceOf(StoreUnavailable);
     await expect(bytes.read(id, 0, 5)).rejects.toThrow('away: ');
     await expect(bytes.check()).rejects.toBeInstanceOf(StoreUnavailable);
@@ -195,7 +195,7 @@ describe('bytes', () => {
     const { bytes } = await open(
       (each, response, turn) => (turn === 1 ? give(response, each, content, { sent: 70_000 }) : response.destroy()),
       {
-        patience: 300,
+        timeoutMs: 300,
       },
     );
     await expect(readAll(await bytes.read(id, 0, content.length))).rejects.toBeInstanceOf(StoreUnavailable);

@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { streamOf, type Reply } from '../../../src/api/message.ts';
+import { streamOf, type HttpResponse } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../../src/auth/authority.ts';
 import { computePoolLimits, createConnectionPool } from '../../../src/server/http/connection-pool.ts';
 import { listen, type Listener } from '../../../src/server/http/listen.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
   log.length = 0;
 });
 
-const answer = async (): Promise<Reply> => ({ status: 200, headers: { 'content-length': '2' }, body: streamOf(Buffer.from('ok')) });
+const answer = async (): Promise<HttpResponse> => ({ status: 200, headers: { 'content-length': '2' }, body: streamOf(Buffer.from('ok')) });
 
 async function serve(options: Partial<ListenOptions>, limits?: { connections: number; perAddress: number }): Promise<Listener> {
   const write = (line: string): void => void log.push(line);
@@ -138,7 +138,7 @@ describe('limits of connections', () => {
     const held = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const handle = async (): Promise<Reply> => {
+    const handle = async (): Promise<HttpResponse> => {
       await held;
       return answer();
     };

@@ -119,12 +119,12 @@ export const roleTags = section('compute', '4 Role tags', {
     run: async (at) => at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing),
   },
   'set-role-tags-invalid': {
-    states: 'SetRoleTags of a path that is no resource answers InvalidArgument',
+    states: 'SetRoleTags of a path that is not a resource answers InvalidArgument',
     operations: [compute.setRoleTags],
     run: async (at) =>
       at.expect(await at.compute('PUT', '/my/conformance-of-nothing', { json: { 'role-tag': [] } }), invalid, {
         ...missing,
-        decision: 'a path that is no resource is not found',
+        decision: 'a path that is not a resource is not found',
       }),
   },
 });

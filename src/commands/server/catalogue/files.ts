@@ -29,9 +29,9 @@ export async function* readUpload(world: World, document: string, { path }: Pick
   const file = resolve(folder, path);
   try {
     if (!statSync(file).isFile()) throw new UsageError(`${path}: is not a file`);
-    for await (const piece of createReadStream(file) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of createReadStream(file) as AsyncIterable<Uint8Array>) {
       if (world.interrupted.aborted) throw new InterruptedError('interrupted: nothing was done');
-      yield piece;
+      yield chunk;
     }
   } catch (error) {
     if (!isSystemError(error)) throw error;
@@ -45,9 +45,9 @@ export async function checkUploads(world: World, document: string, uploads: read
   for (const upload of uploads) {
     const hash = createHash('sha1');
     let size = 0;
-    for await (const piece of readUpload(world, document, upload)) {
-      hash.update(piece);
-      size += piece.length;
+    for await (const chunk of readUpload(world, document, upload)) {
+      hash.update(chunk);
+      size += chunk.length;
     }
     const sha1 = hash.digest('hex');
     if (size !== upload.size) throw new UsageError(`${upload.path}: has ${size} bytes, and the document says ${upload.size}`);

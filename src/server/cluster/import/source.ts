@@ -26,7 +26,7 @@ function describeFiles(dir: string): string {
  */
 export async function openSource(dataDir: string): Promise<Source> {
   if (!existsSync(join(dataDir, databaseFiles[0])))
-    throw new UsageError(`${dataDir} is no data directory of a local service: it has no ${databaseFiles[0]}`);
+    throw new UsageError(`${dataDir} is not a data directory of a local service: it has no ${databaseFiles[0]}`);
   const before = describeFiles(dataDir);
   const assertUnchanged = (): void => {
     if (describeFiles(dataDir) === before) return;

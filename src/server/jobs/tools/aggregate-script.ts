@@ -64,7 +64,7 @@ BEGIN {
     wanted = operations(column)
     if (wanted == "key") key = key SUBSEP part[column]
     else if (wanted != "nop" && !is_number(part[column])) {
-      print "maggr: line " NR ", column " column " is no number: " $0 >"/dev/stderr"
+      print "maggr: line " NR ", column " column " is not a number: " $0 >"/dev/stderr"
       failed = 1
       next
     }

@@ -59,7 +59,7 @@ function member(line, name,   at, end, key, value) {
   return value
 }
 function cut_json(line,   at, steps, step, names, value, key) {
-  if (line !~ /^[ \\t]*[{].*[}][ \\t\\r]*$/) die("line " NR " is no JSON object: " line)
+  if (line !~ /^[ \\t]*[{].*[}][ \\t\\r]*$/) die("line " NR " is not a JSON object: " line)
   key = ""
   for (at = 1; at <= fields; at++) {
     steps = split(field[at], names, ".")
@@ -79,7 +79,7 @@ BEGIN {
   if (keys != "") { if ((getline key < keys) <= 0) die("the -e program gave no key for line " NR) }
   else key = json ? cut_json($0) : cut_text($0)
   if (literal) {
-    if (key !~ /^[0-9]+$/ || key + 0 >= count) die("line " NR ": \\"" key "\\" is no reducer from 0 to " count - 1)
+    if (key !~ /^[0-9]+$/ || key + 0 >= count) die("line " NR ": \\"" key "\\" is not a reducer from 0 to " count - 1)
     reducer = key + 0
   } else reducer = hash(key) % count
   print $0 > body[reducer + 1]

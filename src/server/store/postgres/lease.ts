@@ -48,7 +48,7 @@ export interface Lease extends Admission {
   release(): Promise<void>;
 }
 
-interface Told {
+interface LeaseRow {
   readonly now: number;
 }
 
@@ -67,13 +67,13 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   const bound = new AsyncLocalStorage<Term>();
   const terms = new Set<Term>();
 
-  async function read(work: () => Promise<readonly Told[]>): Promise<Reading | undefined> {
+  async function read(work: () => Promise<readonly LeaseRow[]>): Promise<Reading | undefined> {
     const [told] = await work();
     return told && { database: told.now, received: clock() };
   }
 
-  async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<readonly Told[]> {
-    const { rows } = await sql<Told>`
+  async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<readonly LeaseRow[]> {
+    const { rows } = await sql<LeaseRow>`
       insert into gateways (id, address, version, slots, owner, started, until, oldest)
       values (${id}, ${address}, ${version}, ${slots}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${now} as now`.execute(
       target,
@@ -91,15 +91,15 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   let renewed = first.received;
   let isLost = false;
 
-  async function keep(): Promise<readonly Told[]> {
-    const { rows } = await sql<Told>`
+  async function keep(): Promise<readonly LeaseRow[]> {
+    const { rows } = await sql<LeaseRow>`
       update gateways set until = ${until}, oldest = ${at(epochs.findOldest())}
       where id = ${term.id} and until > clock_timestamp() returning ${now} as now`.execute(db);
     return rows;
   }
 
   /** Waits for the writes in progress under the old lease: none can be committed later. */
-  async function takeAgain(): Promise<readonly Told[]> {
+  async function takeAgain(): Promise<readonly LeaseRow[]> {
     const next: Term = { id: randomUUID(), isLost: false };
     let wasThere = false;
     const told = await db.transaction().execute(async (transaction) => {

@@ -9,7 +9,7 @@ import { isRepeatable } from './errors.ts';
 import { putObjectAtOnce } from './put-object.ts';
 
 /** Milliseconds for which a conflicting write is retried, and the longest pause between attempts. */
-const patience = 5000;
+const timeoutMs = 5000;
 const longestPause = 100;
 
 /** Transactions of all stores of this process. */
@@ -50,7 +50,7 @@ export function createWrites(db: Kysely<Schema>, admission: Admission | undefine
   const writeAs =
     (level: 'serializable' | 'read committed'): Store['write'] =>
     async (work) => {
-      const end = performance.now() + patience;
+      const end = performance.now() + timeoutMs;
       for (let pause = 1; ; pause = Math.min(longestPause, pause * 2)) {
         try {
           const [value, noted] = await db

@@ -15,11 +15,11 @@ export interface S3Times {
   readonly head: number;
   readonly body: number;
   /** After the first failure: how long a request is retried, and the longest pause between attempts. */
-  readonly patience: number;
+  readonly timeoutMs: number;
   readonly pause: number;
 }
 
-const usualTimes: S3Times = { connect: 2000, head: 8000, body: 8000, patience: 5000, pause: 1000 };
+const usualTimes: S3Times = { connect: 2000, head: 8000, body: 8000, timeoutMs: 5000, pause: 1000 };
 
 /** Pause in milliseconds before the first retry; each further one is twice as long. */
 const firstPause = 50;
@@ -150,7 +150,7 @@ function mayPass(error: S3Refusal): boolean {
 
 /** @param times other timeouts than the default, for tests */
 export function openS3(options: S3Options, times: Partial<S3Times> = {}): S3Client {
-  const { connect, head, body: bodyTimeout, patience, pause: longestPause } = { ...usualTimes, ...times };
+  const { connect, head, body: bodyTimeout, timeoutMs, pause: longestPause } = { ...usualTimes, ...times };
   const pool = new Pool(new URL(options.endpoint).origin, { connect: { timeout: connect }, headersTimeout: head, bodyTimeout });
   const sign = createSigner(options);
 
@@ -187,7 +187,7 @@ export function openS3(options: S3Options, times: Partial<S3Times> = {}): S3Clie
     for (let pause = firstPause; ; pause = Math.min(longestPause, pause * 2)) {
       const done = await tryOnce(request, take, (error) => (reason = error));
       if (done) return done.taken;
-      end ??= performance.now() + patience;
+      end ??= performance.now() + timeoutMs;
       if (performance.now() + pause > end) {
         const message = reason instanceof Error ? reason.message : String(reason);
         throw new StoreUnavailable(`the store of the contents is away: ${message}`, { cause: reason });

@@ -1,12 +1,12 @@
 import { request, type IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createReplyParser } from '../../../src/http/response-parser.ts';
+import { createResponseParser } from '../../../src/http/response-parser.ts';
 import { createRandom } from '../../support/random.ts';
 import { createDraw } from '../../support/random-values.ts';
 import { scale } from '../../support/scale.ts';
 
-/** What came of bytes: a reply, or the code of an error; `cut` when there was not enough. */
+/** What came of bytes: a response, or the code of an error; `cut` when there was not enough. */
 type Outcome = { status: number | undefined; body: string; headers: Record<string, unknown>; rest: number } | string;
 
 /** Reads bytes in these pieces, then the end of the connection. */
@@ -15,7 +15,7 @@ function read(pieces: readonly Buffer[], method = 'GET'): Outcome {
   let status: number | undefined;
   let headers: Record<string, unknown> = {};
   let rest: number | undefined;
-  const parser = createReplyParser(method, {
+  const parser = createResponseParser(method, {
     head: (head) => ({ status, headers } = head),
     body: (bytes) => void parts.push(Buffer.from(bytes)),
     end: (more) => (rest = more.length),
@@ -90,8 +90,8 @@ function makeBody(): string {
   return Buffer.from(Array.from({ length: pick([0, 1, 5, 40, 700]) }, () => pick([13, 10, 48, 65, 97, 0, 255]))).toString('latin1');
 }
 
-/** A reply. */
-function makeReply(): string {
+/** A response. */
+function makeResponse(): string {
   const body = makeBody();
   const chunks = body.match(/[^]{1,50}/g) ?? [];
   const extension = pick(['', '', ';a=b']);
@@ -115,35 +115,39 @@ function damage(text: string): string {
   return text.slice(0, at) + pick(['', byte, text.slice(at, at + 5) + text.slice(at, at + 5)]) + text.slice(at + pick([0, 1, 2]));
 }
 
-test('what it takes for a reply, Node.js takes for the same, however it comes; what is right is taken', { timeout: 300_000 }, async () => {
-  const counts = { same: 0, refused: 0 };
-  for (let round = 0; round < rounds; round += 1) {
-    const isRight = round % 2 === 0;
-    const text = isRight ? makeReply() : damage(makeReply());
-    const method = pick(['GET', 'GET', 'HEAD', 'PUT']);
-    const bytes = Buffer.from(text, 'latin1');
-    const outcome = read(split(bytes), method);
-    // In one piece or many, it is the same; what is wrong with it may be seen earlier in many.
-    const atOnce = read([bytes], method);
-    expect([text, typeof atOnce === 'string' ? 'refused' : atOnce]).toEqual([text, typeof outcome === 'string' ? 'refused' : outcome]);
-    const theirs = await readByNode(bytes, method);
-    if (typeof outcome === 'string') {
-      // What is damaged may be refused here alone: it has no need to be lenient.
-      expect([text, isRight]).toEqual([text, false]);
-      counts.refused += 1;
-      continue;
+test(
+  'what it takes for a response, Node.js takes for the same, however it comes; what is right is taken',
+  { timeout: 300_000 },
+  async () => {
+    const counts = { same: 0, refused: 0 };
+    for (let round = 0; round < rounds; round += 1) {
+      const isRight = round % 2 === 0;
+      const text = isRight ? makeResponse() : damage(makeResponse());
+      const method = pick(['GET', 'GET', 'HEAD', 'PUT']);
+      const bytes = Buffer.from(text, 'latin1');
+      const outcome = read(split(bytes), method);
+      // In one piece or many, it is the same; what is wrong with it may be seen earlier in many.
+      const atOnce = read([bytes], method);
+      expect([text, typeof atOnce === 'string' ? 'refused' : atOnce]).toEqual([text, typeof outcome === 'string' ? 'refused' : outcome]);
+      const theirs = await readByNode(bytes, method);
+      if (typeof outcome === 'string') {
+        // What is damaged may be refused here alone: it has no need to be lenient.
+        expect([text, isRight]).toEqual([text, false]);
+        counts.refused += 1;
+        continue;
+      }
+      const { rest, ...ours } = outcome;
+      // More than a response is an error for Node.js; here it is for the connection, which is not used again.
+      if (rest > 0 && typeof theirs === 'string') continue;
+      // A tab after the length is nothing to Node.js's parser, and white space to the standard.
+      if (theirs === 'HPE_INVALID_CONTENT_LENGTH' && /content-length: \d+[\t ]+\r/i.test(text)) continue;
+      expect([text, method, ours]).toEqual([text, method, theirs]);
+      counts.same += 1;
     }
-    const { rest, ...ours } = outcome;
-    // More than a reply is an error for Node.js; here it is for the connection, which is not used again.
-    if (rest > 0 && typeof theirs === 'string') continue;
-    // A tab after the length is nothing to Node.js's parser, and white space to the standard.
-    if (theirs === 'HPE_INVALID_CONTENT_LENGTH' && /content-length: \d+[\t ]+\r/i.test(text)) continue;
-    expect([text, method, ours]).toEqual([text, method, theirs]);
-    counts.same += 1;
-  }
-  expect(counts.same).toBeGreaterThan(rounds / 3);
-  expect(counts.refused).toBeGreaterThan(rounds / 8);
-});
+    expect(counts.same).toBeGreaterThan(rounds / 3);
+    expect(counts.refused).toBeGreaterThan(rounds / 8);
+  },
+);
 
 test.each([
   ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 5\r\n\r\nhello', 'HPE_INVALID_CONTENT_LENGTH'],

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Reply } from '../../api/message.ts';
+import type { HttpResponse } from '../../api/message.ts';
 import type { Incoming } from './incoming.ts';
 import { writeReason } from './malformed.ts';
 import { discardBody } from './response.ts';
@@ -28,37 +28,37 @@ function waitWritable(response: ServerResponse): Promise<void> {
 }
 
 /** Writes a body at the speed at which the client reads it; stops when the client has disconnected. */
-async function writeBody(response: ServerResponse, body: Reply['body'], onBytes: (size: number) => void): Promise<void> {
-  for await (const piece of body) {
+async function writeBody(response: ServerResponse, body: HttpResponse['body'], onBytes: (size: number) => void): Promise<void> {
+  for await (const chunk of body) {
     if (response.destroyed) return;
-    onBytes(piece.length);
-    if (!response.write(piece)) await waitWritable(response);
+    onBytes(chunk.length);
+    if (!response.write(chunk)) await waitWritable(response);
     if (response.destroyed) return;
   }
 }
 
 /** Writes a response, and ends the connection after it if the connection cannot be used again. */
-export async function writeReply(
+export async function writeResponse(
   response: ServerResponse,
-  reply: Reply,
+  result: HttpResponse,
   { isEarly, isWaiting, drain }: Incoming,
   { isLast, onBytes }: { isLast: boolean; onBytes: (size: number) => void },
 ): Promise<void> {
   const early = isEarly();
   // A body that is shorter than its Content-Length must break the connection instead of looking complete.
   response.strictContentLength = true;
-  const { 'content-length': length, ...headers } = reply.headers;
-  response.statusMessage = writeReason(reply.status);
+  const { 'content-length': length, ...headers } = result.headers;
+  response.statusMessage = writeReason(result.status);
   // A number: Node.js before 20.19 compares this value by identity with the bytes written.
-  response.writeHead(reply.status, {
+  response.writeHead(result.status, {
     ...headers,
     ...(length !== undefined && { 'content-length': Number(length) }),
     ...((early || isLast) && { connection: 'close' }),
   });
   if (early) response.flushHeaders();
-  const abandon = (): void => discardBody(reply.body);
+  const abandon = (): void => discardBody(result.body);
   response.once('close', abandon);
-  await writeBody(response, reply.body, onBytes);
+  await writeBody(response, result.body, onBytes);
   response.off('close', abandon);
   // A client that waits for `100 Continue` is not sending anything.
   if (early && !isWaiting()) await drain();
