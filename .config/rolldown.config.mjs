@@ -56,7 +56,7 @@ const groups = [
     'start',
     'main',
     'run',
-    'base/(build|errors|lazily|nearest|quote|world)',
+    'base/(build|errors|is-record|lazily|nearest|quote|split-list|world)',
     'commands/index',
     'cli/(exact-arguments|tree|globals|parameters|plain-line|synonyms)',
     'session/(curl|redact)',
