@@ -3,7 +3,7 @@ import type { Context } from '../../cli/command.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findTags } from '../../lookup/resource.ts';
 
-/** The keys of the signer of a profile: the account or its sub-user. */
+/** Access to the keys of an account or a sub-user. */
 export interface OwnKeys {
   /** For messages: `account demo`, `sub-user alice of demo`. */
   readonly label: string;
@@ -16,7 +16,7 @@ export interface OwnKeys {
   pathOf: (fingerprint: string) => string;
 }
 
-/** Opens the keys among which the key of the settings is registered. */
+/** Returns access to the keys of the account or sub-user in the settings. */
 export function openOwnKeys({ compute, account, settings }: Context): OwnKeys {
   const user = settings().user?.value;
   if (!user)
@@ -38,7 +38,7 @@ export function openOwnKeys({ compute, account, settings }: Context): OwnKeys {
   };
 }
 
-/** Copies the role tags of a key to another. Warns on failure; a service without role tags of keys is no failure. */
+/** Copies the role tags of a key to another. Warns on failure; a service that has no role tags of keys is not a failure. */
 export async function copyRoleTags(context: Context, { pathOf }: OwnKeys, from: string, to: string): Promise<void> {
   try {
     const tags = (await findTags(context, { path: pathOf(from) })) ?? [];
