@@ -13,9 +13,9 @@ const almost = 0.9;
 const answers = new Set(['ECONNREFUSED']);
 
 /**
- * Watches all requests of a run to one service; what it returns wraps a way of sending. While responses or bytes come on any connection, a failed
- * request may be repeated. When nothing has come for `idleTimeout` milliseconds, all requests that wait for a response fail with
- * `SilentServiceError`, and no further one is sent: a command ends in the time of one silence, however many requests it had to make.
+ * Watches all requests of a run to one service; the returned function wraps `send`. While responses or bytes arrive on any connection,
+ * failed requests may be retried. After `idleTimeout` milliseconds without any, all requests that await a response fail with
+ * `SilentServiceError`, and no further ones are sent: a command ends after one idle timeout, however many requests it needed.
  */
 export function createSilenceGuard(idleTimeout: number, now: () => number): (send: Send) => Send {
   /** Number of requests that await a response, or the next bytes of one. */

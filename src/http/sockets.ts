@@ -8,7 +8,7 @@ import type { Outgoing, Sender, SendOptions } from './send.ts';
 /** An idle connection. */
 interface Idle {
   readonly connection: Connection;
-  /** When the service may give it up, milliseconds since the epoch. */
+  /** When the service may close it, milliseconds since the epoch. */
   readonly until: number;
 }
 

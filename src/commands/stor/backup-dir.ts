@@ -5,13 +5,13 @@ import { isSystemError, UsageError } from '../../base/errors.ts';
 import type { Filter, Side } from '../../transfer/sync/tree.ts';
 import { readSide, type Sides } from './sides.ts';
 
-/** For commands that replace and delete in trees. */
+/** An option of commands that replace and delete in trees. */
 export const backupDirOption = text('Keep what is replaced or deleted below DIR', {
   placeholder: 'DIR',
   values: 'file-or-path',
 });
 
-/** A path without the links on its way, also where its last directories are not made yet. */
+/** Resolves the symbolic links in a path, even if its last components do not exist yet. */
 function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
@@ -21,7 +21,7 @@ function resolveLinks(path: string): string {
   }
 }
 
-/** The path of a directory below the root of a side; undefined when it is elsewhere, empty for the root itself. */
+/** The path of a directory relative to the root of a side; undefined when it is elsewhere, empty for the root itself. */
 function findBelow(side: Side, directory: Side): string | undefined {
   if (side.kind === 'local' && directory.kind === 'local') {
     const rel = relative(resolveLinks(side.root), resolveLinks(directory.root));
@@ -33,15 +33,15 @@ function findBelow(side: Side, directory: Side): string | undefined {
   return directory.root.path.startsWith(`${side.root.path}/`) ? directory.root.path.slice(side.root.path.length + 1) : undefined;
 }
 
-/** Whether a directory, or one that it is in, is left out of a tree. */
+/** True if a directory, or one above it, is left out of a tree. */
 function isLeftOut(filter: Filter, rel: string): boolean {
   const parts = rel.split('/');
   return rel !== '' && parts.some((_, at) => filter.prunes(parts.slice(0, at + 1).join('/')));
 }
 
 /**
- * Where what is replaced or deleted is kept.
- * @throws {UsageError} for a directory of the other side, and for one in a tree that takes part: it would be brought over or deleted itself
+ * The directory for backups of what is replaced or deleted.
+ * @throws {UsageError} for a directory on the other side, and for one inside a synced tree: it would be copied or deleted itself
  */
 export function readBackupDir(sides: Sides, word: string | undefined, filter: Filter): Side | undefined {
   if (word === undefined) return undefined;
@@ -58,7 +58,7 @@ export function readBackupDir(sides: Sides, word: string | undefined, filter: Fi
         hint: rel === '' ? 'give a directory beside it' : `leave it out: --exclude '/${rel}/', or give a directory beside it`,
       });
   }
-  // A backup of `site/f` in the directory above `site` would be in it.
+  // A backup of `site/f` in the directory above `site` would itself be in `site`.
   if (findBelow(directory, to) !== undefined)
     throw new UsageError(`--backup-dir: ${word} holds the target itself`, { hint: 'give a directory beside the target' });
   return directory;

@@ -8,7 +8,7 @@ import type { RemotePath } from '../../transfer/path.ts';
 import { createEngine, transferOptions } from './engine.ts';
 import { listOption, readingNames, readNames } from './names.ts';
 
-/** Objects one after the other, as one stream. */
+/** Streams objects one after the other. */
 export async function* concatenate(engine: Engine, paths: readonly RemotePath[], close: () => void): AsyncGenerator<Uint8Array> {
   try {
     for (const path of paths) yield* downloadObject(engine, path);
@@ -17,7 +17,7 @@ export async function* concatenate(engine: Engine, paths: readonly RemotePath[],
   }
 }
 
-/** Some bytes of one object. @throws {UsageError} for what is no range, and for several objects */
+/** Streams a range of one object. @throws {UsageError} for an invalid range, and for several objects */
 async function openRange({ storage }: Context, paths: readonly RemotePath[], range: string): Promise<AsyncIterable<Uint8Array>> {
   const [first] = paths;
   if (first === undefined || paths.length > 1) throw new UsageError('--range is for one object');

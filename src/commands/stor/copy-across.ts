@@ -28,7 +28,7 @@ interface CopyValues extends TransferValues, FilterValues {
 
 type RemoteSide = Extract<Side, { kind: 'remote' }>;
 
-/** Where a source goes: into the target when that is a directory. */
+/** The target of a source: inside the given path if that is a directory. */
 async function choosePlace(
   { storage }: Context,
   source: RemotePath,
@@ -102,7 +102,7 @@ async function copyOne(command: Context, context: Context, { from, to, found, op
   );
 }
 
-/** What a copy between services leaves in the journal: the same line, with the target that was found. */
+/** The journal entry of a copy between services: the same command with the resolved target. */
 function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath, options: CopyValues): Work {
   const target = `${profile === undefined ? '' : `${profile}/`}stor:${printRemotePath(root)}`;
   return {
@@ -114,7 +114,7 @@ function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath
   };
 }
 
-/** Copies an object or a tree from the service of one profile to that of another; objects that are the same already stay as they are. */
+/** Copies an object or a tree from the service of one profile to that of another; identical objects stay unchanged. */
 export async function copyAcross(invocation: Context, words: readonly string[], options: CopyValues): Promise<Output | undefined> {
   const [source = '', target = ''] = words;
   if (words.length !== 2)

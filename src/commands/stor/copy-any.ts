@@ -9,12 +9,12 @@ import { makeFolders } from '../../transfer/local/folders.ts';
 import { get } from './get.ts';
 import { put } from './put.ts';
 
-/** Whether a word is a path of the object storage by itself: `stor:` or `~~/`. */
+/** True if an argument is a path of the object storage by itself: `stor:` or `~~/`. */
 export function isRemote(word: string): boolean {
   return /^stor:|^~~(?:\/|$)/.test(word);
 }
 
-/** Between which sides `cp` copies. Without any `stor:` all words are paths of the object storage. */
+/** The direction of a copy. Without any `stor:` all arguments are paths of the object storage. */
 export function findDirection(words: readonly string[]): 'within' | 'up' | 'down' {
   const target = words.at(-1) ?? '';
   const sources = words.slice(0, -1);
@@ -26,7 +26,7 @@ export function findDirection(words: readonly string[]): 'within' | 'up' | 'down
   });
 }
 
-/** @throws {UsageError} for `mv` and `ln` with paths of both sides: they work within the object storage */
+/** @throws {UsageError} for `mv` and `ln` with paths of both sides: they work only within the object storage */
 export function assertWithin(verb: string, words: readonly string[]): void {
   if (!words.some((word) => word.startsWith('stor:')) || words.every(isRemote)) return;
   const remote = words.map((word) => quoteShell(isRemote(word) ? word : `stor:${word}`)).join(' ');
@@ -35,7 +35,7 @@ export function assertWithin(verb: string, words: readonly string[]): void {
   });
 }
 
-/** The same context with other arguments and options. Its members are made when they are read: they are not copied. */
+/** The same context with other arguments and options. Its members are lazy getters, so their descriptors are copied, not their values. */
 function invokeWith<A extends Arguments, O extends Options>(
   context: Context,
   { args, options }: Pick<Invocation<A, O>, 'args' | 'options'>,

@@ -14,19 +14,19 @@ interface Copied {
   readonly etag: string;
 }
 
-/** How objects are copied: options of the command, and who is told. */
+/** Options of a copy, and where its notes go. */
 export interface CopyValues {
   readonly recursive: boolean;
   readonly noClobber: boolean;
   readonly copy: boolean;
   readonly filter: Filter;
-  /** For hints; `cp` when absent. */
+  /** Name of the command, for hints; `cp` when absent. */
   readonly verb?: 'mv' | 'ln';
-  /** Called with what is left alone. */
+  /** Called for objects that are left unchanged. */
   readonly note?: (message: string) => void;
 }
 
-/** @param merges for an object of a tree that moves to a directory that was there before: what is there stays, as mv of the system does it */
+/** @param merges for an object of a tree that is moved to an existing directory: existing objects are kept, as by mv(1) */
 export async function copyObject(
   { engine, entry }: Copying,
   step: ObjectStep,
@@ -37,7 +37,7 @@ export async function copyObject(
   const earlier = readCopied(entry, to);
   if (earlier && earlier.source === step.etag)
     return { from: printRemotePath(from), to: printRemotePath(to), how: 'link', etag: earlier.target };
-  // Of an object that was changed since, an earlier run has copied the old version: only that is replaced.
+  // The source has changed since an earlier run copied it: only the earlier copy is replaced.
   if (earlier) {
     const { how, etag } = await linkObject(engine, step, { copiesThrough: options.copy, ifMatch: earlier.target });
     noteCopied(entry, step, etag);
@@ -56,10 +56,9 @@ export async function copyObject(
   return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
 }
 
-/** What copies work with. */
 type Copying = Pick<Transfers, 'engine'> & Partial<Pick<Transfers, 'entry'>>;
 
-/** The version of which an earlier run made a copy, and that of the copy. */
+/** The etags of the source and the target of an earlier run's copy. */
 function readCopied(entry: Copying['entry'], to: RemotePath): { source: string; target: string } | undefined {
   const noted = entry?.find(printRemotePath(to));
   if (noted === undefined) return undefined;
@@ -71,12 +70,12 @@ function noteCopied(entry: Copying['entry'], { to, etag }: ObjectStep, copied: s
   if (etag !== undefined) entry?.note(printRemotePath(to), JSON.stringify([etag, copied]));
 }
 
-/** What comes after an object has its new name. */
+/** Called after an object has got its new name. */
 type After = (step: ObjectStep) => Promise<void>;
 
 /**
- * Copies each source with everything in it; what fails is named and counted, and the others go on.
- * @param moves whether the sources go afterwards, by `after` and for directories by whoever is told by `onFolder`
+ * Copies each source recursively; failures are reported and counted, and the other copies continue.
+ * @param moves the sources are removed afterwards: objects by `after`, directories by the caller, who gets them from `onFolder`
  */
 export async function* copyAll(
   { engine, tally, entry }: Transfers,

@@ -8,7 +8,7 @@ import type { Filter } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { requireThere } from './paths.ts';
 
-/** One object to give another name. */
+/** An object that gets another name. */
 export interface ObjectStep {
   readonly kind: 'object';
   readonly from: RemotePath;
@@ -17,10 +17,10 @@ export interface ObjectStep {
   readonly folder: Folder | undefined;
 }
 
-/** An object, or a directory to make or remove. */
+/** An object, or a directory to create or remove. */
 export type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
 
-/** @throws {UsageError} when something would be copied onto or into itself, or over the directory that it is in, which may hold its own names */
+/** @throws {UsageError} when the source would be copied onto or into itself, or would replace a directory above it */
 function checkApart(from: RemotePath, to: RemotePath): void {
   const [source, target] = [printRemotePath(from), printRemotePath(to)];
   if (source === target) throw new UsageError(`${source} and the target are the same`);
@@ -28,13 +28,13 @@ function checkApart(from: RemotePath, to: RemotePath): void {
   if (source.startsWith(`${target}/`)) throw new UsageError(`${source} cannot take the place of ${target}, which it is in`);
 }
 
-/** Whether none of two paths is the other, or in it. */
+/** True if neither path is the other, or inside it. */
 export function areApart(from: RemotePath, to: RemotePath): boolean {
   const [source, target] = [`${printRemotePath(from)}/`, `${printRemotePath(to)}/`];
   return !source.startsWith(target) && !target.startsWith(source);
 }
 
-/** @throws {UsageError} when one source is in another: it would be moved twice, and be in two places */
+/** @throws {UsageError} when one source is inside another: it would be moved twice, to two places */
 export function assertSeparate(sources: readonly RemotePath[]): void {
   const paths = new Set(sources.map(printRemotePath));
   for (const path of paths) {
@@ -45,7 +45,7 @@ export function assertSeparate(sources: readonly RemotePath[]): void {
   }
 }
 
-/** Where each source goes: into the target when that is a directory or there are several. */
+/** The target of each source: inside the given directory, or the given path itself for a single source. */
 export async function chooseTargets(
   { storage, account }: Context,
   sources: readonly RemotePath[],
@@ -73,7 +73,7 @@ export async function chooseTargets(
   return targets;
 }
 
-/** The steps for one source: a single object, or a tree with each directory before what is in it. */
+/** The steps for one source: a single object, or a tree with each directory before its entries. */
 export async function* planSource(
   { storage }: Pick<Engine, 'storage'>,
   from: RemotePath,

@@ -13,10 +13,10 @@ import { dryRunOption, rehearseFolder, rehearseObject, type Rehearsed } from './
 import type { CopyValues } from './copy-objects.ts';
 import { makeWithParents } from './paths.ts';
 
-/** How what was copied or moved is shown. */
+/** Columns of copied and moved objects. */
 export const rowShape = { columns: ['from', 'to', 'how'], id: 'to', fields: ['etag'] };
 
-/** Options of `cp` and `mv`; some of them of `ln`. */
+/** Options of `cp` and `mv`; `ln` has some of them. */
 export const commonOptions = {
   noClobber: flag('Leave objects alone that exist'),
   parents: flag('Make missing directories', { short: 'p' }),
@@ -27,19 +27,19 @@ export const commonOptions = {
   ...transferOptions,
 };
 
-/** The last word is the target. @throws {UsageError} for too few words */
+/** Splits off the target, which is the last argument. @throws {UsageError} for too few arguments */
 export function splitWords(words: readonly string[], hasList: boolean): { sources: readonly string[]; target: string } {
   if (words.length < (hasList ? 1 : 2))
     throw new UsageError('missing argument TARGET', { hint: 'the last word is the new name, or a directory' });
   return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
 }
 
-/** What an earlier run was to copy or move, and where. */
+/** The sources and targets of an earlier run. */
 export function readTargets({ placed }: Entry, account: string): Map<RemotePath, RemotePath> {
   return new Map(placed.map(([from, to]) => [readRemotePath(from, account), readRemotePath(to, account)]));
 }
 
-/** What `cp` and `mv` leave in the journal. */
+/** The journal entry of a `cp` or `mv`. */
 export function declareCopy(verb: 'cp' | 'mv', options: object, targets: ReadonlyMap<RemotePath, RemotePath>): Work {
   return {
     command: `stor ${verb}`,
@@ -50,7 +50,7 @@ export function declareCopy(verb: 'cp' | 'mv', options: object, targets: Readonl
   };
 }
 
-/** What would be copied or moved; directories that --parents would make are not looked for. */
+/** Lists what would be copied or moved, but not directories that --parents would create. */
 export async function* rehearse(
   invocation: Context,
   targets: ReadonlyMap<RemotePath, RemotePath>,
@@ -65,13 +65,13 @@ export async function* rehearse(
   }
 }
 
-/** @throws {UsageError} when a pattern or a list has no directory to go to */
+/** @throws {UsageError} when the target of a pattern or a list is not a directory */
 export async function assertTargetDirectory({ storage, account }: Context, target: string): Promise<void> {
   const path = readRemotePath(target, account);
   assertDirectory((await inspect(storage, path))?.type === 'directory', printRemotePath(path), 'cloud stor mkdir -p');
 }
 
-/** Makes the directories above a target where they are wanted. */
+/** Creates the parents of a target if requested. */
 export async function makeParents({ storage, account }: Context, target: string, isWanted: boolean): Promise<void> {
   const path = readRemotePath(target, account);
   if (isWanted) await makeWithParents(storage, target.endsWith('/') ? path : parentOf(path));

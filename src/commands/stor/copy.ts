@@ -30,13 +30,13 @@ import {
   makeParents,
 } from './copy-words.ts';
 
-/** Options of copies that begin or end in local files. */
+/** Options of copies from or to local files. */
 const fileOptions = {
   type: text('Content type of objects made of files; guessed from the name when absent', { placeholder: 'TYPE' }),
   modes: flag('Keep permission bits of files in m-mode'),
 };
 
-/** @throws {UsageError} for `./x`, which can only be a local path, with the line that copies it */
+/** @throws {UsageError} for `./x`, which can only be a local path; the hint has the command that copies it */
 function assertNotDotted({ world }: Context, words: readonly string[]): void {
   const dotted = words.find((word) => /^\.{1,2}(?:\/|$)/.test(word));
   if (dotted === undefined) return;
@@ -47,7 +47,7 @@ function assertNotDotted({ world }: Context, words: readonly string[]): void {
   });
 }
 
-/** @throws {ApiError} for a source that is missing in the object storage and exists here, with the line that copies it */
+/** @throws {ApiError} for a source that exists only locally; the hint has the command that copies it */
 async function assertNotLocal(
   { storage, world }: Context,
   words: readonly string[],
@@ -62,7 +62,7 @@ async function assertNotLocal(
   throw withHint(missing(source), `to copy the local file: cloud stor ${verb} ${quoteShell(word)} ${quoteShell(to)}`);
 }
 
-/** Says when a tree goes below a directory of the same content, which it may have been meant for. */
+/** Notes that a tree is copied into a directory that has the same content, which it may have been meant to replace. */
 async function noteNested(
   context: Context,
   words: readonly string[],
@@ -88,7 +88,6 @@ const copyOptions = {
   ...fileOptions,
 };
 
-/** Copies objects and trees to their targets. */
 async function copyTargets(
   invocation: Invocation<Arguments, typeof copyOptions>,
   targets: ReadonlyMap<RemotePath, RemotePath>,

@@ -24,7 +24,7 @@ async function* describeChanges(steps: AsyncIterable<Step>): AsyncGenerator<Row>
   }
 }
 
-/** The same rows. @throws {PartialError} at their end when there are any */
+/** Passes the rows through. @throws {PartialError} at the end if there were any */
 async function* refuseDifferences(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
   let count = 0;
   for await (const row of rows) {

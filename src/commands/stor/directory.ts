@@ -12,13 +12,13 @@ import { listOption, readingNames, readNames } from './names.ts';
 import { explainParent, requireThere } from './paths.ts';
 import { showRows } from '../../cli/rows.ts';
 
-/** `-h` as in the programs of the same names: sizes have units anyway, but for `-l`. */
+/** `-h` as in the Unix commands of the same names; only with `-l` sizes are in bytes without it. */
 export const humanOption = flag('Sizes with units, also with -l', { short: 'h' });
 
-/** Further fields of `stat` that an object may have. */
+/** Additional fields of `stat` that an object may have. */
 const headFields = ['name', 'entries', 'etag', 'contentType', 'contentMD5', 'durability', 'role-tag'];
 
-/** What an object's headers say, under the names that listings use. */
+/** Properties of an object or directory from its headers, with the field names of listings. */
 function describe(path: RemotePath, { type, headers }: Inspected): Record<string, unknown> {
   const modified = Date.parse(headers['last-modified'] ?? '');
   const custom = Object.entries(headers).filter(
@@ -70,7 +70,7 @@ async function* listPath({ storage }: Context, path: RemotePath, order: Order | 
   yield* all.toSorted(order).map(show);
 }
 
-/** Names or paths as they are, which may hold anything but NUL. */
+/** Prints unquoted names or paths, NUL-terminated. */
 async function* printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncGenerator<Uint8Array> {
   for await (const row of rows as AsyncIterable<{ name: string; path: string }>) yield Buffer.from(`${row[field]}\0`);
 }
@@ -92,13 +92,13 @@ export const list = command({
     const { args, options } = invocation;
     const words = args.path.length === 0 && options.pathsFrom === undefined ? [''] : args.path;
     const { paths, isMatch } = await readNames(invocation, words, options);
-    // A name alone says where something is only when there is one directory, which was written out.
+    // A name alone is unambiguous only for one directory that was given literally.
     const id = isMatch || paths.length > 1 || options.pathsFrom !== undefined ? 'path' : 'name';
     const attempts = createAttempts(invocation, paths.length);
     async function* rows(): AsyncGenerator<object> {
       for (const path of paths) {
         const iterator = listPath(invocation, path, chooseOrder(options));
-        // The first row is asked for inside the attempt: a path that fails does not end the listing of the others.
+        // The first row is requested inside the attempt, so that a failing path does not end the listing of the others.
         const [first] = await attempts.each([path], () => iterator.next());
         if (first === undefined || first.done === true) continue;
         const add = (row: object): object => (paths.length > 1 ? { directory: printRemotePath(path), ...row } : row);

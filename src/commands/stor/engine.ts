@@ -8,10 +8,10 @@ import { checkPartSize } from '../../transfer/upload/multipart.ts';
 import { readCount } from '../../config/settings.ts';
 import { isAlive } from '../../base/world.ts';
 
-/** Files under way at once, at most. */
+/** Maximum number of concurrent transfers. */
 const mostParallel = 256;
 
-/** Options of every command that moves bytes. */
+/** Options of every command that transfers files. */
 export const transferOptions = withTopic('transfer', {
   parallel: number('Number of concurrent transfers; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, mostParallel] }),
   bwlimit: size('Most bytes in a second, over all files together', { placeholder: 'RATE' }),
@@ -27,31 +27,31 @@ export const transferOptions = withTopic('transfer', {
   noProgress: flag('Same as --progress none'),
 });
 
-/** Option of the commands that write files. */
+/** An option of commands that write files. */
 export const sparseOption = flag('Write files sparse: zeros become holes');
 
 export type TransferValues = Values<typeof transferOptions>;
 
 const usualParallel = 16;
 
-/** Bytes in a second for each file under way: of slower ones an interruption would leave none whole. */
+/** Minimum bytes per second for each concurrent transfer: with slower ones, an interruption would leave no file complete. */
 const leastRate = 1024 * 1024;
 
-/** Files under way at once: fewer where a limit of the rate is low, so that some are finished before the others begin. */
+/** The number of concurrent transfers: fewer with a low rate limit, so that some files are completed before others start. */
 export function chooseParallel({ parallel, bwlimit }: Partial<Pick<TransferValues, 'parallel' | 'bwlimit'>>): number {
   if (parallel !== undefined || bwlimit === undefined) return parallel ?? usualParallel;
   return Math.min(usualParallel, Math.max(1, Math.floor(bwlimit / leastRate)));
 }
 
-/** Connections beside those of the files, for the listings of trees. */
+/** Connections for the listings of trees, in addition to those of the files. */
 const listingConnections = 2;
 
-/** Parts or ranges of one file under way at once. */
+/** Number of concurrent parts or ranges of one file. */
 const usualStreams = 4;
 
 /**
- * Makes what transfers work with. `bulk`: for many or large files. `inOrder`: objects go to stdout, where ranges that come
- * early wait in memory; several come at once only when the user asks for it.
+ * Creates the engine of transfers. `bulk`: for many or large files. `inOrder`: objects go to stdout, where ranges that arrive early wait in
+ * memory; they are only fetched concurrently if the user requests it.
  */
 export function createEngine(
   context: Context,
@@ -77,40 +77,40 @@ export function createEngine(
     hashing: createHashing(),
     processes: { own: world.pid, isAlive: (pid) => isAlive(world, pid) },
     throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, () => performance.now()),
-    // Each request is repeated by the client already.
+    // The client already retries each request.
     retries: storage.retries,
     signal: world.interrupted,
   };
 }
 
-/** Counts what went well and what did not, of items that are done at the same time. */
+/** Counts successes and failures of concurrent items. */
 export interface Tally {
-  /** Does work for an item; a failure is reported, and undefined returned. */
+  /** Runs work for an item; on failure, reports it and returns undefined. */
   attempt<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
-  /** The same for what has to be known before: only a failure counts. */
+  /** The same for preparations: only failures are counted. */
   prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
-  /** Reports a failure of an item. */
+  /** Reports and counts a failure of an item. */
   fail(error: unknown, item?: string): Promise<void>;
-  /** Counts an item that went well without any work. */
+  /** Counts an item that needed no work as done. */
   pass(): void;
-  /** Counts a failure whose cause was reported already. */
+  /** Counts a failure whose cause was already reported. */
   skip(): void;
   readonly failed: number;
   readonly done: number;
-  /** Whether some failure was one of the way, which may pass. */
+  /** True if a later run may succeed where some item failed. */
   readonly isOpen: boolean;
-  /** @throws {PartialError} when something failed */
+  /** @throws {PartialError} if anything failed */
   finish(): void;
 }
 
-/** @param only true when there is a single item, whose failure is thrown as it is */
+/** @param only true for a single item, whose error is thrown directly */
 export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, only = false): Tally {
   let failed = 0;
   let done = 0;
   let lastCode = 0;
   let isOpen = false;
   async function report(error: unknown, item?: string): Promise<void> {
-    // When the reader of the output is gone, there is nobody to go on for.
+    // Without a reader of the output, the work need not continue.
     if (only || world.interrupted.aborted || error instanceof ClosedPipe) throw error;
     failed += 1;
     isOpen ||= mayPass(error);

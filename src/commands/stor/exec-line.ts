@@ -1,20 +1,20 @@
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 
-/** What stands for the path in a line of `find --exec`. */
+/** The placeholder for the path in a line of `find --exec`. */
 const placeholder = '{}';
 
-/** Characters between words where no quote is open. */
+/** Characters that separate arguments outside quotes. */
 const separators = new Set([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '`']);
 
-/** Parts of a line that a shell evaluates again after it has expanded them, so that a name could become code. */
+/** Parts of a line that a shell evaluates again after expansion, so that a name could become code. */
 const evaluated = /\(\(|\$\[|<<|\beval\b|(^|\s)-\w*c(\s|$)/;
 
 /** A placeholder in a line. */
 interface Occurrence {
   readonly at: number;
   readonly quote: string;
-  /** An argument of its own. */
+  /** True if the placeholder is an argument of its own. */
   readonly isOwn: boolean;
 }
 
@@ -29,7 +29,7 @@ function findPlaceholders(line: string): Occurrence[] {
     } else if (character === '\\' && quote !== "'") at += 1;
     else if (quote === '' ? character === "'" || character === '"' : character === quote) quote = quote === '' ? character : '';
   }
-  // Behind a backslash, or with a quote open at the end, nobody knows what is meant.
+  // With a placeholder behind a backslash, or an unclosed quote, the line is ambiguous.
   const isClear = quote === '' && found.length === line.split(placeholder).length - 1;
   return isClear ? found : found.map((each) => ({ ...each, isOwn: false }));
 }
@@ -44,8 +44,8 @@ function replacePlaceholders(line: string, found: readonly Occurrence[]): string
 }
 
 /**
- * A line of the shell with `"$1"` for each `{}`, which has to be an argument of its own: what stands for a name is never a part of the
- * text that a shell reads. @throws {UsageError} for `{}` elsewhere, with the line to type
+ * Replaces each `{}` in a shell command by `"$1"`. Each `{}` has to be an argument of its own, so that a name never becomes part of the
+ * text that a shell parses. @throws {UsageError} for `{}` elsewhere, with the command to type
  */
 export function prepareLine(line: string): string {
   if (!line.includes(placeholder)) return line;

@@ -5,17 +5,17 @@ import { UsageError } from '../../base/errors.ts';
 import { baseName, type RemotePath } from '../../transfer/path.ts';
 import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
 
-/** Which files of a tree take part, the same for every command that works on trees. What is excluded stays out, whatever is included. */
+/** Selects files of a tree, in every command for trees. Excluded files stay excluded even if they are included too. */
 export const filterOptions = withTopic('filters', {
   include: texts('Only files whose name, or path when it has a slash, matches', { placeholder: 'PATTERN' }),
   exclude: texts('Leave out what matches, also what --include takes; with / at its end directories only', { placeholder: 'PATTERN' }),
   excludeFrom: filePath('Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'),
 });
 
-/** Values of these options, and of a list that the command takes as well. */
+/** Values of these options, and of `--paths-from` where the command has it. */
 export type FilterValues = Values<typeof filterOptions> & { readonly pathsFrom?: string | undefined };
 
-/** The lines of a list of patterns. A pattern that is read as another one would not leave out what it names. @throws {UsageError} for what is not UTF-8 */
+/** Reads a list of patterns. @throws {UsageError} unless it is UTF-8: a misread pattern would not exclude what it names */
 async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Promise<string[]> {
   const bytes = await readInput(world, file);
   try {
@@ -26,20 +26,20 @@ async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Pr
   }
 }
 
-/** Makes the filter that the options say. @throws {UsageError} for a list that cannot be read, and where there is no tree */
+/** Creates the filter from the options. @throws {UsageError} for a list that cannot be read, and for filters without a tree */
 export async function readFilter(context: Pick<Context, 'world'>, values: FilterValues, isTree = true): Promise<Filter> {
   const { include, exclude, excludeFrom, pathsFrom } = values;
   const isAsked = include.length + exclude.length > 0 || excludeFrom !== undefined;
   if (isAsked && !isTree) throw new UsageError('--include and --exclude choose files of trees', { hint: 'add -r' });
   for (const [name, patterns] of Object.entries({ include, exclude }))
-    // As an unset variable is: it would choose nothing, or leave nothing out.
+    // Probably an unset variable: an empty pattern would select or exclude nothing.
     if (patterns.some((pattern) => /^(\.?\/)*\.?$/.test(pattern))) throw new UsageError(`--${name} has a pattern that is empty`);
   if (excludeFrom === '-' && pathsFrom === '-')
     throw new UsageError('--exclude-from and --paths-from cannot both read stdin', { hint: 'write one of the lists to a file' });
   return createFilter(include, [...exclude, ...(excludeFrom === undefined ? [] : await readPatterns(context, excludeFrom))]);
 }
 
-/** Whether a path that was named itself takes part: its name is looked at like those below it. */
+/** True if a path given as an argument is selected: its name is compared like those below it. */
 export function takesRoot(filter: Filter, path: RemotePath, type: 'directory' | 'object'): boolean {
   const name = baseName(path);
   return type === 'directory' ? !filter.prunes(name) : filter.hasFile(name);

@@ -19,7 +19,7 @@ import { readMoment } from './moment.ts';
 import { readingNames, readNames } from './names.ts';
 import { requireThere } from './paths.ts';
 
-/** Something that was found. */
+/** An entry that was found. */
 export interface Found {
   readonly path: string;
   readonly name: string;
@@ -31,7 +31,7 @@ export interface Found {
 
 type Test = (found: Found) => boolean;
 
-/** `+10M` is larger than, `-10M` smaller than, `10M` exactly. */
+/** `+10M` matches larger objects, `-10M` smaller ones, `10M` that exact size. */
 function createSizeTest(given: string): Test {
   const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(given) ?? [];
   const wanted = parseSize(rest);
@@ -74,7 +74,7 @@ function listTests({ name, type, size, newer, older }: Values<typeof findOptions
   return tests;
 }
 
-/** The root of a search, as it is found itself. */
+/** The root of a search as a search result. */
 async function* findRoot({ storage }: Context, path: RemotePath): AsyncGenerator<Found> {
   const found = path.path === '' ? undefined : await requireThere(storage, path);
   const { headers, type = 'directory' } = found ?? {};
@@ -86,14 +86,14 @@ async function* findRoot({ storage }: Context, path: RemotePath): AsyncGenerator
 
 interface Search {
   readonly maxDepth: number | undefined;
-  /** Directories after what is in them. */
+  /** True to yield directories after their entries. */
   readonly isUpward: boolean;
   readonly filter: Filter;
-  /** The root was named, so that its name counts. */
+  /** True if the root was an argument, so that the filter applies to its name. */
   readonly isNamed: boolean;
 }
 
-/** With `isUpward` without directories that something was left out of: what is in them is not to be lost with them. */
+/** Finds entries. With `isUpward`, directories in which something was left out are not found, so that they are not deleted with it. */
 async function* search(
   context: Context,
   root: RemotePath,
@@ -122,7 +122,7 @@ async function* search(
   if (isUpward && goes && isWanted(own.value.type)) yield own.value;
 }
 
-/** Runs a command line of the shell for something that was found, whose path is `$1` and `$CLOUD_PATH`: no text that the shell reads. */
+/** Runs a shell command for an entry. The path is passed as `$1` and `$CLOUD_PATH`, and never becomes part of the command's text. */
 function runShell({ world }: Context, line: string, path: string): Promise<void> {
   const out = world.stdout.stream;
   return new Promise((resolve, reject) => {
@@ -135,7 +135,7 @@ function runShell({ world }: Context, line: string, path: string): Promise<void>
     });
     const lose = (error: Error): void => {
       lost = error;
-      // A command whose output nobody reads any more has to come to its end all the same.
+      // Without a reader of its output the command still has to end.
       child.stdout.resume();
     };
     out.on('error', lose);
@@ -151,7 +151,7 @@ function runShell({ world }: Context, line: string, path: string): Promise<void>
   });
 }
 
-/** Paths one a line, as they are found, quoted where one would be two lines; with `isNull` as they are, ended by NUL. */
+/** Prints one path per line as they are found, quoted if it has newlines; with `isNull` unquoted and NUL-terminated. */
 async function* printPaths(found: AsyncIterable<Found>, isTerminal: boolean, isNull: boolean): AsyncGenerator<Uint8Array> {
   for await (const { path } of found) {
     const line = quoteName(path);
@@ -172,7 +172,7 @@ export const find = command({
     if (options.delete && options.exec !== undefined) throw createContradiction('--delete', '--exec');
     const exec = options.exec === undefined ? undefined : prepareLine(options.exec);
     const tests = listTests(options, world.now());
-    // Where something is deleted, a path is a name unless --glob says otherwise.
+    // With --delete, a path is literal unless --glob is set.
     const literal = options.literal || (options.delete && !options.glob);
     const words = args.path.length === 0 ? [''] : args.path;
     const { paths: roots } = await readNames(invocation, words, { glob: options.glob, literal });
@@ -198,13 +198,13 @@ export const find = command({
         async ({ path, type, etag }) => {
           const [, account = '', ...parts] = path.split('/');
           const isRemoved = await tally.attempt(path, async () => {
-            // What was changed since may be nothing that would be found.
+            // An object that has changed since might not match any more.
             await removeEntry(engine, { account, path: parts.join('/') }, type === 'object' ? etag : undefined);
             return true;
           });
           if (isRemoved === true) note(`Deleted ${path}`);
         },
-        // A directory must not be tried before what is in it has gone.
+        // A directory must not be removed before its entries.
         { limit: options.type === 'object' || options.type === 'f' ? engine.parallel : 1, signal: engine.signal },
       );
       tally.finish();

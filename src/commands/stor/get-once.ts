@@ -7,9 +7,9 @@ import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { FetchStep } from './remember.ts';
 
-/** How `get` goes on: each object is fetched once, and what others made of the file since stays. */
+/** How `get` resumes: each object is fetched once, and changes that others have made to the file since are kept. */
 
-/** Milliseconds after the last sign of an earlier run in which a file may be one that it wrote and could not note. */
+/** Milliseconds after the last sign of an earlier run within which a changed file may be one that it wrote but could not note. */
 const unnoted = 5000;
 
 function describeState({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
@@ -20,7 +20,7 @@ function look(file: string): BigIntStats | undefined {
   return lstatSync(file, { bigint: true, throwIfNoEntry: false });
 }
 
-/** What an earlier run noted of a file that it wrote. */
+/** What an earlier run noted about a file that it wrote. */
 interface Noted {
   readonly etag: string;
   readonly state: string;
@@ -32,7 +32,7 @@ function readNoted(text: string | undefined): Noted | undefined {
   return { etag, state };
 }
 
-/** Whether an earlier run has written the version that there is. @throws {PlaceTakenError} when somebody else has written the file since */
+/** True if an earlier run has written the current version. @throws {PlaceTakenError} when somebody else has written the file since */
 function isDone(entry: Entry, { file, etag }: FetchStep, noted: Noted | undefined): boolean {
   if (!entry.isResumed && noted === undefined) return false;
   const stats = look(file);
@@ -42,7 +42,7 @@ function isDone(entry: Entry, { file, etag }: FetchStep, noted: Noted | undefine
   return noted !== undefined && (etag === undefined || etag === noted.etag);
 }
 
-/** Fetches an object, unless an earlier run did and neither it nor the file has been changed since. */
+/** Fetches an object, unless an earlier run did and neither the object nor the file has changed since. */
 export async function getOnce(
   { engine, entry }: { readonly engine: Engine; readonly entry: Entry | undefined },
   step: FetchStep,
@@ -61,20 +61,20 @@ export async function getOnce(
     return { fetched: { path, file, size, etag: noted?.etag, mtime: undefined, seen }, isOld: true };
   }
   const fetched = await fetch();
-  // Outside of trees the path may be a link to the file.
+  // Outside trees, the path may be a link to the file.
   const stats = step.tree === undefined ? look(file) : fetched.seen.named;
-  // Of a file that somebody has replaced by now nothing is known.
+  // Nothing is known of a file that somebody has replaced.
   const isOwn = fetched.seen.made === undefined || Number(stats?.ino) === fetched.seen.made.ino;
   if (stats && isOwn && fetched.etag !== undefined) entry.note(file, JSON.stringify([fetched.etag, describeState(stats)]));
   return { fetched, isOld: false };
 }
 
-/** What an earlier run was to fetch, and the file for each. */
+/** The sources of an earlier run, and the file for each. */
 export function readFiles({ placed }: Entry, account: string): Map<RemotePath, string> {
   return new Map(placed.map(([source, file]) => [readRemotePath(source, account), file]));
 }
 
-/** What `get` leaves in the journal. */
+/** The journal entry of a `get`. */
 export function declareGet(options: object, files: ReadonlyMap<RemotePath, string>): Work {
   return {
     command: 'stor get',

@@ -32,7 +32,7 @@ import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
 import { requireThere } from './paths.ts';
 
-/** Says when a tree goes below a directory of the same content, which it may have been meant for. */
+/** Notes that a tree is written into a directory that has the same content, which it may have been meant to replace. */
 async function noteNested(
   context: Context & { readonly args: { readonly path: readonly string[] } },
   sources: readonly RemotePath[],
@@ -55,7 +55,7 @@ interface Wanted extends FilterValues {
   readonly dryRun: boolean;
 }
 
-/** The files to write for all sources: trees are walked, and several files are fetched while the walk goes on. */
+/** The files to write for all sources. Trees are walked while their first files are fetched. */
 async function* planSources(
   engine: Engine,
   tally: Tally,
@@ -85,7 +85,7 @@ function isThere(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Undefined for a file that is left alone. */
+/** Fetches one file; undefined for a file that is left unchanged. */
 async function fetchOne(
   { note }: Pick<Context, 'note'>,
   { engine, entry }: Pick<Transfers, 'engine' | 'entry'>,
@@ -121,7 +121,7 @@ async function fetchOne(
   }
 }
 
-/** A manifest for each tree that is fetched. */
+/** Creates a manifest for each tree that is fetched. */
 function createManifests(roots: readonly string[]): {
   find: (file: string) => ManifestWriter | undefined;
   finish: (isWhole: boolean) => void;
@@ -134,7 +134,7 @@ function createManifests(roots: readonly string[]): {
   };
 }
 
-/** What would be written. */
+/** Lists what would be written. */
 async function* rehearse(
   invocation: Context,
   files: ReadonlyMap<RemotePath, string>,
@@ -152,7 +152,7 @@ async function* rehearse(
   tally.finish();
 }
 
-/** The target of the command line: a file, a folder, or stdout. */
+/** The local target of the command line: a file, a directory, or undefined for stdout. */
 function readTarget(
   { world }: Context,
   words: readonly string[],
@@ -169,7 +169,6 @@ function readTarget(
   return { sources: words.slice(0, -1), local: last === '-' ? undefined : resolvePath(world, last) };
 }
 
-/** Options of `get`. */
 const getOptions = {
   recursive: flag('Directories with everything in them', { short: 'r' }),
   continue: flag('Fetch the rest of a file that is the beginning of the object; any other file is left alone'),
@@ -186,7 +185,6 @@ const getOptions = {
   ...transferOptions,
 };
 
-/** Writes objects and trees to their files. */
 async function fetchFiles(
   invocation: Invocation<Arguments, typeof getOptions>,
   files: ReadonlyMap<RemotePath, string>,

@@ -8,7 +8,7 @@ import type { Side } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { printSide, type Sides } from './sides.ts';
 
-/** Options of sync that guard what is deleted. */
+/** Options of sync that guard deletions. */
 export const guardOptions = {
   delete: flag('Remove what is only in the target; asks first'),
   yes: flag('With --delete: do not ask', { short: 'y' }),
@@ -24,7 +24,7 @@ async function isEmpty(context: Context, side: Side): Promise<boolean> {
   return true;
 }
 
-/** @throws {UsageError} for a source without any entry, as an unmounted disk is: everything in the target would go */
+/** @throws {UsageError} for an empty source, such as an unmounted disk: everything in the target would be removed */
 export async function assertSourceNotEmpty(context: Context, { from }: Sides, options: GuardValues): Promise<void> {
   if (!options.delete || options.allowEmptySource || !(await isEmpty(context, from))) return;
   throw new UsageError(`${printSide(from)} is empty: --delete would remove everything in the target. Nothing was done`, {
@@ -32,7 +32,7 @@ export async function assertSourceNotEmpty(context: Context, { from }: Sides, op
   });
 }
 
-/** Counts the removals of a dry run; what cannot be read is reported by the run itself. */
+/** Counts the removals of a dry run; the run itself reports what cannot be read. */
 async function countRemovals(steps: AsyncIterable<Step>): Promise<number> {
   let count = 0;
   try {
@@ -44,8 +44,8 @@ async function countRemovals(steps: AsyncIterable<Step>): Promise<number> {
 }
 
 /**
- * Asks before something is deleted, and holds the user's limit.
- * @param rehearse the steps of a dry run, made only when they have to be counted
+ * Asks for confirmation before anything is deleted, and enforces `--max-delete`.
+ * @param rehearse starts a dry run; called only when removals have to be counted
  * @throws {UsageError} when nothing may be deleted
  */
 export async function confirmDeletion(

@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts';
 import { isStoredHeader, printMode } from '../../transfer/tree/headers.ts';
 import { printTime } from '../../transfer/local/time.ts';
 
-/** Options that say how objects are stored. */
+/** Options for storing objects. */
 export const storeOptions = {
   type: text('Content type; guessed from the name when absent', { placeholder: 'TYPE' }),
   meta: texts('Own header, stored as m-KEY', { short: 'm', placeholder: 'KEY=VALUE' }),
@@ -14,7 +14,7 @@ export const storeOptions = {
 
 export type StoreValues = Values<typeof storeOptions>;
 
-/** A header given as `name: value` or `name=value`. */
+/** Parses a header given as `name: value` or `name=value`. */
 function readHeader(given: string, separator: string): [string, string] {
   const at = given.indexOf(separator);
   const name = given.slice(0, at).trim().toLowerCase();
@@ -22,36 +22,36 @@ function readHeader(given: string, separator: string): [string, string] {
   return [name, given.slice(at + 1).trim()];
 }
 
-/** Headers that are not stored as they are, but say how an object is stored. */
+/** Headers that are not stored but control how an object is stored. */
 const orders = new Set(['durability-level', 'x-durability-level', 'max-content-length', 'role-tag']);
 
-/** `NAME:VALUE` of a header that services store. @throws {UsageError} for others: they would be lost without a word, or change the request */
+/** Parses `NAME:VALUE` of a stored header. @throws {UsageError} for others: they would be lost silently, or change the request */
 export function readStored(given: string, declared?: ReadonlySet<string>): [string, string] {
   const [name, value] = readHeader(given, ':');
   if (isStoredHeader(name) || orders.has(name) || declared?.has(name) === true) return [name, value];
   throw new UsageError(`--header: services do not store ${name}`, { hint: `as an own header they do: -m ${name}=VALUE` });
 }
 
-/** `KEY=VALUE` as the header `m-KEY`. */
+/** Parses `KEY=VALUE` as the header `m-KEY`. */
 export function readMeta(given: string): [string, string] {
   const [key, value] = readHeader(given, '=');
   return [`m-${key.replace(/^m-/, '')}`, value];
 }
 
-/** The content type that a name suggests. */
+/** The content type for a file name. */
 export async function guessType(name: string): Promise<string> {
   const { default: mime } = await import('mime/lite');
-  // Without a dot the whole name would be taken for an extension: `one` is that of a notebook.
+  // Without a dot the whole name would count as an extension: `one` is that of a notebook format.
   const suggested = name.slice(name.lastIndexOf('/') + 1).includes('.') ? mime.getType(name) : null;
   return suggested ?? 'application/octet-stream';
 }
 
-/** What an upload may declare of its object when it begins; the service compares it at the commit. */
+/** Headers that an upload may declare when it is created; the service compares them at the commit. */
 export const declaredOfUploads: ReadonlySet<string> = new Set(['content-length', 'content-md5']);
 
 /**
- * Headers of an object to be stored under a name.
- * @param declared headers that are sent beside those that are stored
+ * The headers of an object to be stored under a name.
+ * @param declared headers that are sent in addition to stored ones
  */
 export async function chooseHeaders({ type, meta, header }: StoreValues, name: string, declared?: ReadonlySet<string>): Promise<Headers> {
   return {
@@ -61,7 +61,7 @@ export async function chooseHeaders({ type, meta, header }: StoreValues, name: s
   };
 }
 
-/** Headers that keep what a file system knows of a file. */
+/** Headers that keep the modification time and the permission bits of a file. */
 export function keepProperties({ mtime, mode }: { mtime: bigint; mode: number }, modes: boolean): Headers {
   return { 'm-mtime': printTime(mtime), ...(modes && { 'm-mode': printMode(mode) }) };
 }

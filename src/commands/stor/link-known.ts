@@ -4,16 +4,16 @@ import { flag } from '../../cli/parameters.ts';
 import { createKnownStore, type KnownStore } from '../../transfer/upload/known.ts';
 import { uploadObject } from '../../transfer/upload/upload.ts';
 
-/** For commands that store files. */
+/** An option of commands that store files. */
 export const linkKnownOption = flag('Link what was stored before, do not send it');
 
-/** How files are stored, and what is said of it at the end. */
+/** Stores files, and prints a note at the end. */
 export interface Storing {
   readonly store: KnownStore['store'];
   finish(): void;
 }
 
-/** Stores files; with `--link-known` those that this machine stored before, and that are unchanged at the service, become links. */
+/** Creates the storing of files; with `--link-known`, files that this machine stored before become links if their objects are unchanged. */
 export function createStoring(
   { state, settings, note, account }: Pick<Context, 'state' | 'settings' | 'note' | 'account'>,
   { linkKnown }: { readonly linkKnown: boolean },

@@ -10,10 +10,13 @@ import { copyObject } from './copy-objects.ts';
 import { rowShape, commonOptions, makeParents } from './copy-words.ts';
 import { requireThere } from './paths.ts';
 
-/** Refusals of what a link cannot be made of, or not there: source and target are looked at then. */
+/** Statuses for a link that the service cannot create: then source and target are inspected. */
 const refusals = new Set([400, 403, 404, 409]);
 
-/** Makes the link without a look: services refuse directories at both of its ends. @returns undefined where it has to be looked what there is */
+/**
+ * Creates the link without inspecting its ends: services refuse directories as source or target. @returns undefined if the ends have to be
+ * inspected
+ */
 async function tryLink<T>(source: RemotePath, target: RemotePath, link: (to: RemotePath) => Promise<T>): Promise<T | undefined> {
   if (!areApart(source, target)) return undefined;
   try {

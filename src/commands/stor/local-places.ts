@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isSystemError, UsageError } from '../../base/errors.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 
-/** Whether a local path is there and a directory. */
+/** True if a local path exists and is a directory. */
 export function isFolder(file: string): boolean {
   try {
     return statSync(file).isDirectory();
@@ -13,7 +13,7 @@ export function isFolder(file: string): boolean {
   }
 }
 
-/** The local file for a remote name inside a folder. A hostile service cannot name a file outside of it. */
+/** The local file for a remote name inside a directory. A hostile service cannot name a file outside it. */
 function chooseFile(source: RemotePath, folder: string): string {
   const name = baseName(source);
   if (name === '.' || name === '..' || name.includes('\0'))
@@ -21,7 +21,7 @@ function chooseFile(source: RemotePath, folder: string): string {
   return join(folder, name);
 }
 
-/** Where each source goes. @throws {UsageError} when two would be the same file */
+/** The file for each source. @throws {UsageError} when two sources would be the same file */
 export function chooseFiles(sources: readonly RemotePath[], local: string, intoFolder: boolean): Map<RemotePath, string> {
   const files = new Map<RemotePath, string>();
   const owners = new Map<string, RemotePath>();

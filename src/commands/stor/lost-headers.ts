@@ -6,11 +6,11 @@ import type { Side } from '../../transfer/sync/tree.ts';
 import { decodeStored } from '../../transfer/tree/headers.ts';
 import { guessType } from './headers.ts';
 
-/** Types and headers of objects that files cannot hold: kept in a manifest, or counted. */
+/** Properties of objects that files cannot hold: kept in a manifest, or counted. */
 export async function createLostHeaders({ note }: Context, to: Side, { withHeaders, modes }: { withHeaders: boolean; modes: boolean }) {
   const writer = withHeaders && to.kind === 'local' ? await createManifestAppender(to.root) : undefined;
   const held = new Set(['content-type', 'm-mtime', ...(modes ? ['m-mode'] : [])]);
-  /** Objects by the end of their name and their type. */
+  /** Number of objects by extension and content type. */
   const types = new Map<string, number>();
   let count = 0;
   return {

@@ -20,7 +20,7 @@ async function readHeaders({ storage }: Context, path: RemotePath): Promise<Head
   return decodeHeaders(pickStoredHeaders(found.headers));
 }
 
-/** Names of headers are shown as they are: they are data. */
+/** Shows header names unchanged: they are data. */
 function asTheyAre(values: object): { key: string; title: string }[] {
   return Object.keys(values).map((key) => ({ key, title: key }));
 }
@@ -29,7 +29,7 @@ function show(headers: Headers): Output {
   return record(headers, { id: 'content-type', columns: asTheyAre(headers) });
 }
 
-/** `key` and `m-key` mean an own header, the others are those that services store. */
+/** `key` and `m-key` mean the header `m-key`; names of other stored headers are unchanged. */
 function nameHeader(word: string): string {
   const name = word.toLowerCase();
   return isStoredHeader(name) ? name : `m-${name}`;
@@ -65,14 +65,14 @@ const changeOptions = {
   header: texts('Another header that the service stores', { placeholder: 'NAME:VALUE' }),
 };
 
-/** `content-type=TYPE` is that header, as `meta get` and `unset` have it; `KEY=VALUE` is m-KEY otherwise. */
+/** `content-type=TYPE` sets that header, as with `meta get` and `unset`; any other `KEY=VALUE` sets `m-KEY`. */
 function readPair(given: string): [string, string] {
   const [name, value] = readMeta(given);
   const bare = name.slice('m-'.length);
   return [isStoredHeader(bare) ? bare : name, value];
 }
 
-/** The headers that a command line gives. */
+/** The headers given on the command line. */
 function readChanges(pairs: readonly string[], { type, header }: { type: string | undefined; header: readonly string[] }): Headers {
   return {
     ...Object.fromEntries(header.map((each) => readStored(each))),

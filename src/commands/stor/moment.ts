@@ -1,7 +1,7 @@
 import { UsageError } from '../../base/errors.ts';
 import { parseDuration } from '../../output/units.ts';
 
-/** A moment, in milliseconds since the epoch: a date of ISO 8601 or of HTTP, or how long ago. */
+/** Parses a time to milliseconds since the epoch: an ISO 8601 or HTTP date, or how long ago. */
 export function readMoment(given: string, option: string, now: number): number {
   const isDate = /^\d{4}-|^[A-Z][a-z]{2}, \d/.test(given);
   const isDuration = /^[\d.]/.test(given);

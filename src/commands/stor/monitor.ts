@@ -6,31 +6,31 @@ import type { ProgressMode } from '../../output/progress.ts';
 import { silent, type Monitor } from '../../transfer/engine.ts';
 import type { TransferValues } from './engine.ts';
 
-/** The display of a command's transfers. */
+/** The progress display of a command's transfers. */
 export interface Display {
   readonly monitor: Monitor;
-  /** Takes the display away while something else is written. */
+  /** Hides the display while something else is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
-  /** Takes it away for good and sums up, unless nobody is to be told. @param others items that were done without a transfer */
+  /** Removes the display and prints the summary, unless `isTold` is false. @param others items that were done without a transfer */
   close(failed: number, others?: number, isTold?: boolean): void;
 }
 
-/** What the user asked for of the display. */
+/** Options of the progress display. */
 export type ProgressValues = Partial<Pick<TransferValues, 'progress' | 'noProgress' | 'progressInterval'>>;
 
-/** Where nothing is to be seen. */
+/** A display that shows nothing. */
 const undisplayed: Display = { monitor: silent, pause: (work) => work(), close: () => undefined };
 
 function chooseMode({ world, global }: Context, { progress, noProgress }: ProgressValues): ProgressMode {
   if (noProgress === true && progress !== undefined && progress !== 'none') throw createContradiction('--progress', '--no-progress');
   if (noProgress === true || (progress === undefined && (global.quiet || global.verbose > 0))) return 'none';
   const draws = canDraw(world.stderr, world.env);
-  // Codes that move the cursor mean nothing in a log.
+  // Cursor control sequences mean nothing in a log.
   if (progress !== undefined) return progress === 'bar' && !draws ? 'plain' : progress;
   return draws ? 'bar' : 'plain';
 }
 
-/** Shows transfers: drawn on a terminal, by a line every 10 s elsewhere. */
+/** Shows transfers: as bars on a terminal, elsewhere as a line every 10 s. */
 export async function monitorTransfers(context: Context, values: ProgressValues): Promise<Display> {
   const { world, global, voice } = context;
   const mode = chooseMode(context, values);

@@ -25,12 +25,12 @@ import {
   makeParents,
 } from './copy-words.ts';
 
-/** @throws {ApiError} when nothing has the name that is to be moved */
+/** @throws {ApiError} when the source of the move does not exist */
 async function assertThere(context: Context, [source]: readonly RemotePath[], word: string): Promise<void> {
   if (source && !(await inspect(context.storage, source))) throw await explainMissing(context, source, word, 'mv');
 }
 
-/** Deletes what was moved, unless it was changed since. */
+/** Deletes a moved object, unless it has changed since. */
 async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<void> {
   try {
     await engine.storage.deleteObject({ ...from, ifMatch: etag });
@@ -50,14 +50,13 @@ async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<
 
 const moveOptions = { ...changingNames, ...commonOptions };
 
-/** What an earlier run has not moved: the sources that are still there. */
+/** The sources that an earlier run has not moved. */
 async function findRest({ storage }: Context, targets: ReadonlyMap<RemotePath, RemotePath>): Promise<Map<RemotePath, RemotePath>> {
   const rest = new Map<RemotePath, RemotePath>();
   for (const [from, to] of targets) if (await inspect(storage, from)) rest.set(from, to);
   return rest;
 }
 
-/** Moves objects and trees to their targets. */
 async function moveTargets(
   invocation: Invocation<Arguments, typeof moveOptions>,
   targets: ReadonlyMap<RemotePath, RemotePath>,

@@ -12,39 +12,42 @@ const pathsFrom = filePath('Take names, as they are, from a file; - for stdin. O
 
 const glob = flag('Take paths as patterns with *, ?, **, [a-z] and {a,b}');
 
-/** Options of commands that read: they know `*`, `?` and `**` without being asked. */
+/** Options of commands that read: these expand `*`, `?` and `**` by default. */
 export const readingNames = withTopic('names', { glob, literal: flag('Take paths as names: * and ? are characters') });
 
-/** Options of commands that change or remove: they take names as they are unless told otherwise. */
+/** Options of commands that change or remove: these take paths literally by default. */
 export const changingNames = withTopic('names', { glob });
 
 export const listOption = withTopic('names', { pathsFrom });
 
-/** Values of these options; a command has some of them. */
+/** Values of these options; no command has all of them. */
 export interface NameValues {
   readonly glob: boolean;
   readonly literal?: boolean;
   readonly pathsFrom?: string | undefined;
 }
 
-/** How a command takes its paths. `literal` is only declared where wildcards are known without it. */
+/** How a command reads its paths. `literal` is only declared for commands that expand wildcards by default. */
 export function chooseForm({ glob: isGlob, literal }: NameValues): NameForm {
   if (isGlob && literal === true) throw createContradiction('--glob', '--literal');
   if (isGlob) return 'glob';
   return literal === false ? 'wildcards' : 'name';
 }
 
-/** The paths that a command is to act on. */
+/** The paths that a command acts on. */
 export interface Named {
   readonly paths: RemotePath[];
-  /** A word was a pattern. */
+  /** True if an argument was a pattern. */
   readonly isMatch: boolean;
 }
 
-/** Bytes that a list may have. */
+/** Maximum size of a list, bytes. */
 const largestList = 256 * 1024 * 1024;
 
-/** The names in a file: with a NUL anywhere, each is ended by one; else lines. Empty ones are left out. @throws {UsageError} for what is not UTF-8 */
+/**
+ * The names in a file: NUL-terminated if it has any NUL, else one per line. Empty names are left out. @throws {UsageError} unless the file
+ * is UTF-8
+ */
 async function readList({ world }: Context, file: string): Promise<string[]> {
   const bytes = await readInput(world, file, largestList);
   let list: string;
@@ -56,12 +59,12 @@ async function readList({ world }: Context, file: string): Promise<string[]> {
   return list.split(list.includes('\0') ? '\0' : '\n').filter((name) => name !== '');
 }
 
-/** Adds the line with --paths-from to the error for a missing `-`. */
+/** The error for a missing `-`, with a hint about --paths-from. */
 function explainDash(path: RemotePath, word: string): ApiError {
   return word === '-' ? withHint(missing(path), 'to take paths from stdin: --paths-from -') : missing(path);
 }
 
-/** One word of a command line as the paths that it stands for. */
+/** Expands one argument to paths. */
 export async function expandWord({ storage, account }: Context, word: string, form: NameForm): Promise<Named> {
   const paths = [];
   let isMatch = false;
@@ -72,7 +75,7 @@ export async function expandWord({ storage, account }: Context, word: string, fo
   return { paths, isMatch };
 }
 
-/** The words of a command line, and the names of `--paths-from`. @throws {UsageError} when there are none and no list was given */
+/** The arguments, and the names in `--paths-from`. @throws {UsageError} when there are neither arguments nor a list */
 export async function listWords(
   context: Context,
   words: readonly string[],
@@ -89,7 +92,7 @@ export async function listWords(
   return [...named, ...list.map((word) => ({ word, form: 'name' as const }))];
 }
 
-/** The paths that the words of a command line and `--paths-from` mean, each once. */
+/** The distinct paths that the arguments and `--paths-from` stand for. */
 export async function readNames(context: Context, words: readonly string[], values: NameValues): Promise<Named> {
   const found = new Map<string, RemotePath>();
   let isMatch = false;
@@ -108,7 +111,7 @@ export async function readNames(context: Context, words: readonly string[], valu
   return { paths: [...found.values()], isMatch };
 }
 
-/** Matches that are counted for a hint. */
+/** Maximum number of matches counted for a hint. */
 const mostCounted = 1000;
 
 async function countMatches({ storage, account }: Context, word: string): Promise<number> {
@@ -125,8 +128,8 @@ async function countMatches({ storage, account }: Context, word: string): Promis
 }
 
 /**
- * The error for a name that a command was to change or remove. Where it looks like a pattern, the hint has the line with `--glob`, on a
- * terminal with the number of matches.
+ * The error for a name that is to be changed or removed and does not exist. If it looks like a pattern, the hint has the command with
+ * `--glob`; on a terminal, also the number of matches.
  */
 export async function explainMissing(context: Context, path: RemotePath, word: string, verb: string): Promise<ApiError> {
   const error = explainDash(path, word);
@@ -139,7 +142,7 @@ export async function explainMissing(context: Context, path: RemotePath, word: s
   return withHint(error, `${many}: cloud stor ${verb} --glob ${quoteRemotePath(path)}`);
 }
 
-/** What several sources of a pattern or a list go to. @throws {UsageError} unless it is a directory */
+/** Checks the target of several sources from a pattern or a list. @throws {UsageError} unless it is a directory */
 export function assertDirectory(isDirectory: boolean, target: string, line: string): void {
   if (!isDirectory)
     throw new UsageError(`${target}: no such directory: what a pattern or a list names goes into one`, {

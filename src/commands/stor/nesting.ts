@@ -4,24 +4,27 @@ import { quoteShell } from '../../base/quote.ts';
 import { listPages } from '../../transfer/tree/list.ts';
 import type { RemotePath } from '../../transfer/path.ts';
 
-/** A tree that is put, fetched or copied to a directory that is there goes into it, the second time too: what says so, and what prevents it. */
+/**
+ * A tree that is put, fetched or copied to an existing directory goes into it, also on a repeated run. This note warns of that, and `-T`
+ * prevents it.
+ */
 
 export const noTargetDirectory = flag('The target is the new name itself, also when it is a directory', { short: 'T' });
 
-/** A source of the command line and where it goes. */
+/** A source on the command line and its target. */
 export interface Placed {
   readonly source: string;
   readonly target: string;
 }
 
 /**
- * The command line with -T and one source, for each source. What the user typed beside sources and target stays.
- * @param words the positional arguments as they were typed; sources that a pattern stands for have the pattern
+ * The command line with -T and one source, for each source. Other options are kept.
+ * @param words the positional arguments as typed; for sources that a pattern expanded to, the pattern
  */
 export function describeWithT({ world }: Pick<Context, 'world'>, words: readonly string[], placed: readonly Placed[]): string[] {
   const argv: (string | undefined)[] = [...world.argv];
   let at = argv.length;
-  // From the end: a value of an option may be the same word.
+  // Searched from the end: an option's value may equal an argument.
   for (const word of words.toReversed()) {
     const found = argv.lastIndexOf(word, at - 1);
     if (found < 0) continue;
@@ -33,13 +36,13 @@ export function describeWithT({ world }: Pick<Context, 'world'>, words: readonly
   return placed.map(({ source, target }) => `cloud ${line} -T ${quoteShell(source)} ${quoteShell(target)}`);
 }
 
-/** Names on the first page of a directory of the object storage. */
+/** The names on the first page of a remote directory. */
 export async function listFirstNames({ storage }: Pick<Context, 'storage'>, directory: RemotePath): Promise<string[]> {
   for await (const page of listPages(storage, directory)) return page.map(({ name }) => name);
   return [];
 }
 
-/** Says that a tree goes below a directory that holds the same names: it may have been meant to go into that itself. */
+/** Notes that a tree goes into a directory that has the same names: it may have been meant to replace that directory. */
 export function noteNesting(
   { note }: Pick<Context, 'note'>,
   { target, nested, line }: { target: string; nested: string; line: string },

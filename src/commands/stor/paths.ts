@@ -4,28 +4,28 @@ import { makeFolder } from '../../transfer/tree/folders.ts';
 import { ApiError, withHint } from '../../base/errors.ts';
 import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 
-/** The error for a path that names nothing. */
+/** The error for a path that does not exist. */
 export function missing(path: RemotePath): ApiError {
   return new ApiError(404, 'ResourceNotFound', `${printRemotePath(path)} does not exist`, {
     hint: `cloud stor ls ${quoteRemotePath(parentOf(path) ?? path)}`,
   });
 }
 
-/** What a path names. @throws {ApiError} when it names nothing */
+/** What a path names. @throws {ApiError} when nothing exists there */
 export async function requireThere(storage: StorageClient, path: RemotePath): Promise<Inspected> {
   const found = await inspect(storage, path);
   if (found) return found;
   throw missing(path);
 }
 
-/** Makes a directory and those above it. @returns false for a root of the account, which is there */
+/** Creates a directory and its parents. @returns false for a root of the account, which always exists */
 export async function makeWithParents(storage: StorageClient, folder: RemotePath | undefined): Promise<boolean> {
   if (folder?.path.includes('/') !== true) return false;
   await makeFolder(storage, folder, { parents: true });
   return true;
 }
 
-/** Adds to the refusal of a missing parent what makes it. */
+/** Adds the command that creates a missing parent to its error. */
 export async function explainParent<T>(work: () => Promise<T>, line: string): Promise<T> {
   try {
     return await work();
@@ -35,7 +35,7 @@ export async function explainParent<T>(work: () => Promise<T>, line: string): Pr
   }
 }
 
-/** Adds to the refusal of an object that is not as --if-match wants it what shows how it is. */
+/** Adds the command that shows the etag to the error of a failed `--if-match`. */
 export async function explainCondition<T>(work: () => Promise<T>, path: RemotePath): Promise<T> {
   try {
     return await work();

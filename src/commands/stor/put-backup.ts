@@ -8,7 +8,7 @@ import type { Source } from '../../transfer/local/source.ts';
 import { isStoredAlready } from './put-once.ts';
 import type { PutOptions } from '../../transfer/upload/parts.ts';
 
-/** `--backup-dir` of `put`: a directory of the object storage, and the one whose paths are kept below it. */
+/** `--backup-dir` of `put`: a remote directory, and the root of the paths that are used below it. */
 export interface PutBackup {
   readonly directory: RemotePath;
   readonly root: RemotePath;
@@ -23,8 +23,8 @@ function isSame(one: RemotePath, other: RemotePath): boolean {
 }
 
 /**
- * Where `put` keeps what it replaces: of one tree by the paths in it, as `sync` does, else by the names in the target directory.
- * @throws {UsageError} for a directory that is a target itself, is in one, or has one in it
+ * Where `put` keeps replaced objects: for one tree under the paths in it, as `sync` does, else under the names in the target directory.
+ * @throws {UsageError} for a directory that is a target, inside one, or above one
  */
 export function readPutBackup(
   { backupDir, noClobber }: { backupDir: string | undefined; noClobber: boolean },
@@ -42,16 +42,16 @@ export function readPutBackup(
   for (const { target, isTree } of places) {
     if (isSame(directory, target) || (isTree && isBelow(directory, target)))
       throw new UsageError(`--backup-dir: ${backupDir} is in what is stored`, { hint });
-    // A backup of `site/f` in the directory above `site` would be in it.
+    // A backup of `site/f` in the directory above `site` would itself be in `site`.
     if (isTree && isBelow(target, directory) && isBelow(root, directory))
       throw new UsageError(`--backup-dir: ${backupDir} holds the target itself`, { hint });
   }
   return { directory, root };
 }
 
-/** Keeps what is at a target before it is replaced. */
+/** Keeps the object at a target before it is replaced. */
 export interface PutKeeper {
-  /** Gives the object its second name. @returns the options by which nothing but that object is replaced */
+  /** Creates the backup. @returns the options with which only that version is replaced */
   keep(source: Source, target: RemotePath, options: PutOptions): Promise<PutOptions>;
 }
 
@@ -67,7 +67,7 @@ export function createPutKeeper(engine: Engine, place: PutBackup | undefined, is
       if (found?.type === 'directory') return options;
       const etag = found?.headers['etag'];
       if (etag === undefined) return { ...options, ifNoneMatch: '*' };
-      // What a run stored that was killed before it could note so is no earlier version.
+      // An object that a killed run stored before it could note so is not an earlier version.
       const isOwn = isResumed && source.kind === 'file' && (await isStoredAlready(engine, source, target)) !== undefined;
       if (!isOwn) await backup.keepObject(target, etag);
       return { ...options, ifMatch: etag };

@@ -10,20 +10,20 @@ import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
 
-/** How `put` goes on: each file of an earlier run is stored once, and what others made of the object since stays. */
+/** How `put` resumes: each file is stored once, and changes that others have made to the object since are kept. */
 
 function describeVersion({ size, mtime, ctime, ino }: FileSource): string {
   return [size, mtime, ctime, ino].join(' ');
 }
 
-/** What an earlier run noted of a file that it stored. */
+/** What an earlier run noted about a file that it stored. */
 function readNoted(text: string | undefined): { version: string; etag: string; md5: string } | undefined {
   if (text === undefined) return undefined;
   const [version = '', etag = '', md5 = ''] = JSON.parse(text) as string[];
   return { version, etag, md5 };
 }
 
-/** Whether an object is what the file holds: stored by a run that was killed before it could note so. */
+/** The object if it has the content of the file: a run that was killed before it could note this stored it. */
 export async function isStoredAlready({ storage }: Engine, { file, size }: FileSource, target: RemotePath): Promise<Stored | undefined> {
   const { headers } = (await inspect(storage, target)) ?? {};
   const md5 = headers?.['content-md5'];
@@ -31,7 +31,9 @@ export async function isStoredAlready({ storage }: Engine, { file, size }: FileS
   return (await hashFile(file)) === md5 ? { path: printRemotePath(target), size, etag: headers['etag'] ?? '', md5 } : undefined;
 }
 
-/** Stores a file, unless an earlier run did and the file has been the same since. One that was changed replaces only what that run stored. */
+/**
+ * Stores a file, unless an earlier run did and the file is unchanged. A changed file replaces only the version that the earlier run stored.
+ */
 export async function putOnce(
   { engine, entry }: { readonly engine: Engine; readonly entry: Entry | undefined },
   source: Source,
@@ -69,19 +71,19 @@ export async function putOnce(
   }
 }
 
-/** Where the files of an earlier run go. */
+/** The targets of an earlier run's files. */
 export function readPlaces({ placed }: Entry, account: string): (file: string) => RemotePath {
   const targets = new Map(placed);
   return (file) => readRemotePath(targets.get(file) ?? '', account);
 }
 
-/** Whether the bytes of a file come once: a pipe, a device, stdin. */
+/** True if the bytes of a file can be read only once: a pipe, a device, stdin. */
 function isStream(file: string): boolean {
   const stats = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false });
   return stats === undefined || !(stats.isFile() || stats.isDirectory());
 }
 
-/** What `put` leaves in the journal. */
+/** The journal entry of a `put`. */
 export function declarePut(options: object, placed: readonly Placed[]): Work {
   const stream = placed.find(([source]) => isStream(source))?.[0];
   return {

@@ -24,7 +24,7 @@ export interface PutValues extends StoreValues {
   readonly growing: boolean;
 }
 
-/** `If-Modified-Since` of a moment. @throws {UsageError} */
+/** The `If-Modified-Since` header for a time. @throws {UsageError} */
 export function readSince(now: number, { ifModifiedSince }: PutValues): string | undefined {
   if (ifModifiedSince === undefined) return undefined;
   return new Date(readMoment(ifModifiedSince, '--if-modified-since', now)).toUTCString();
@@ -43,13 +43,13 @@ async function readPutOptions(values: PutValues, source: Source, target: RemoteP
   };
 }
 
-/** The headers that the command line names itself. */
+/** The headers given on the command line. */
 async function readGiven(values: PutValues): Promise<Headers> {
   const { 'content-type': type = '', ...given } = await chooseHeaders(values, '');
   return values.type === undefined ? given : { ...given, 'content-type': type };
 }
 
-/** One thing to put: of a tree, or named on the command line. */
+/** One step of a put: of a tree, or a file given on the command line. */
 export type Step =
   | (PutStep & { readonly manifest?: Manifest })
   | { readonly kind: 'named'; readonly label: string; readonly target: RemotePath };
@@ -59,7 +59,6 @@ export function nameStep(step: Step): string {
   return step.kind === 'file' ? step.source.label : step.label;
 }
 
-/** What storing works with. */
 interface Putting extends Transfers {
   readonly keeper: PutKeeper;
   readonly storing: Storing;
@@ -91,7 +90,7 @@ export async function putNamed(
   );
 }
 
-/** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
+/** Stores a file of a tree once its directory exists. Undefined when the directory could not be created, which was reported. */
 export async function putInFolder(
   { engine, tally, entry, keeper, storing }: Putting,
   step: Extract<Step, { kind: 'file' }>,
@@ -116,7 +115,7 @@ export async function putInFolder(
           : await storing.store(engine, source, target, how);
       });
     } catch (error) {
-      // Of a tree, what is there already is left alone without a word.
+      // In a tree, existing objects are skipped silently.
       if (options.noClobber && isConditionFailed(error)) return undefined;
       throw error;
     }

@@ -34,7 +34,7 @@ import { putTar } from './tar.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
 
-/** Undefined where --no-clobber leaves alone what is there. */
+/** Runs work; undefined when --no-clobber leaves an existing object unchanged. */
 export async function leaveExisting<T>(noClobber: boolean, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -44,7 +44,7 @@ export async function leaveExisting<T>(noClobber: boolean, work: () => Promise<T
   }
 }
 
-/** Where a file or tree goes: into the target when that is a directory or several are put. */
+/** The target of each file or tree: inside the given directory, or the given path itself for a single source. */
 async function chooseTarget(
   { storage, world }: Context,
   files: readonly string[],
@@ -61,7 +61,7 @@ async function chooseTarget(
   return (file) => joinPath(path, basename(resolvePath(world, file)));
 }
 
-/** Says when a tree goes below a directory of the same content, which it may have been meant for. */
+/** Notes that a tree is stored into a directory that has the same content, which it may have been meant to replace. */
 async function noteNested(context: Context, file: string, target: string, path: RemotePath, nested: RemotePath): Promise<void> {
   const local = resolvePath(context.world, file);
   if (nested === path || target.endsWith('/') || !isFolder(local) || (await inspect(context.storage, nested))) return;
@@ -70,7 +70,7 @@ async function noteNested(context: Context, file: string, target: string, path: 
   noteNesting(context, about, readdirSync(local), await listFirstNames(context, path));
 }
 
-/** @throws {UsageError} when two files would become the same object: one of them would be lost */
+/** @throws {UsageError} when two files would become the same object, so that one of them would be lost */
 function checkApart({ world }: Context, files: readonly string[], place: (file: string) => RemotePath): void {
   const owners = new Map<string, string>();
   for (const file of files) {
@@ -82,7 +82,7 @@ function checkApart({ world }: Context, files: readonly string[], place: (file: 
   }
 }
 
-/** What would be stored; the failures of items are reported by `tally`. */
+/** Lists what would be stored; `tally` reports the failures of items. */
 async function* rehearse(context: Context, steps: AsyncIterable<Step>, noClobber: boolean, finish: () => void): AsyncGenerator<Rehearsed> {
   for await (const step of steps) {
     if (step.kind === 'folder') yield* rehearseFolder(context, step.folder.path);
@@ -102,7 +102,7 @@ type PutInvocation = Context & {
   readonly options: PutValues & { recursive: boolean; parents: boolean; dryRun: boolean; withoutHeaders: boolean };
 };
 
-/** What is put, and where. */
+/** The sources of a put, and their targets. */
 interface Job {
   readonly files: readonly string[];
   readonly place: (file: string) => RemotePath;
@@ -112,7 +112,7 @@ interface Job {
   readonly skips: ReturnType<typeof createSkips>;
 }
 
-/** The steps of a line, each directory before what goes into it. */
+/** The steps of a command line, each directory before its entries. */
 async function* planSteps({ options, world }: PutInvocation, job: Job, engine: Engine, tally: Tally): AsyncGenerator<Step> {
   const { files, place, isTree, links, filter, skips } = job;
   if (options.parents && options.recursive && !options.dryRun) await makeWithParents(engine.storage, parentOf(place(files[0] ?? '')));
@@ -130,7 +130,7 @@ async function* planSteps({ options, world }: PutInvocation, job: Job, engine: E
   }
 }
 
-/** Stores what is named on the command line, and says so. */
+/** Stores a file given on the command line, with a note. */
 async function storeNamed(...[context, putting, step, options]: Parameters<typeof putNamed>): Promise<Stored | undefined> {
   const stored = await leaveExisting(options.noClobber, () => putNamed(context, putting, step, options));
   context.note(

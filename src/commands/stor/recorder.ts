@@ -5,22 +5,22 @@ import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
 import { mayPass } from '../../transfer/retry.ts';
 
-/** One transfer of fewer bytes is over in an instant: nothing is noted of it. */
+/** Single transfers of fewer bytes are so short that they are not recorded. */
 const worthNoting = 8 * 1024 * 1024;
 
-/** Notes in the journal what a command does. */
+/** Records in the journal what a command does. */
 export interface Recorder {
-  /** What is noted; undefined while it is not worth it. */
+  /** The journal entry; undefined while nothing is recorded. */
   readonly entry: Entry | undefined;
-  /** For several items or a tree, of which an interruption leaves some done. */
+  /** Starts recording: for several items or a tree, which an interruption may leave half done. */
   begin(): Promise<void>;
-  /** Tells the journal what it tells another. */
+  /** A monitor that also records progress in the journal. */
   readonly monitor: Monitor;
-  /** One more item is done. */
+  /** Counts another item as done. */
   count(): void;
-  /** Ends the entry, unless the rest may be done later. */
+  /** Closes the entry; it is kept when the rest may be done later. */
   close(isOver: boolean): Promise<void>;
-  /** The error with the line that goes on. */
+  /** Adds the command that resumes the work to an error. */
   explain(error: unknown): unknown;
 }
 
@@ -28,14 +28,14 @@ function addHint(error: CloudError, hint: string): CloudError {
   return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
 }
 
-/** @param declare the work; absent: nothing is noted. Of a single item its size decides, unless `begin` is called */
+/** @param declare describes the work; absent: nothing is recorded. A single item is recorded if it is large, or after `begin` */
 export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (() => Work) | undefined, monitor: Monitor): Recorder {
   let entry: Entry | undefined;
   let beginning: Promise<void> | undefined;
   async function begin(): Promise<void> {
     if (declare) await (beginning ??= journal().then((opened) => void (entry = opened.begin(declare()))));
   }
-  /** Beside the transfer, which does not wait for it. */
+  /** Starts recording without delaying the transfer. */
   function beginSoon(): void {
     begin().catch(() => undefined);
   }
@@ -95,12 +95,12 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
   };
 }
 
-/** Whether what failed stays in the journal: interrupted by the user, or by what may pass. */
+/** True if failed work stays in the journal: the user interrupted it, or a later run may succeed. */
 function isLeft(error: unknown): boolean {
   return error instanceof InterruptedError || mayPass(error);
 }
 
-/** Does work for a single item that the journal knows once it takes long. */
+/** Runs work for a single item, which is recorded in the journal if it is large. */
 export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   let isOver = true;
   try {
@@ -116,14 +116,17 @@ export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, s
   }
 }
 
-/** Does work that the journal knows: what is interrupted, by the user or by what may pass, stays there. @param begins before the first step */
+/**
+ * Runs recorded work. It stays in the journal when it is interrupted or a later run may succeed. @param begins record from the first step
+ * on
+ */
 export async function* recordWork<T>(
   recorder: Recorder,
   begins: boolean,
   tally: { readonly isOpen: boolean },
   work: () => AsyncIterable<T>,
 ): AsyncGenerator<T> {
-  // Whoever reads the rows may stop: then the rest is not done.
+  // The consumer of the rows may stop early: then the rest is not done.
   let isOver = false;
   try {
     if (begins) await recorder.begin();

@@ -6,13 +6,13 @@ import { createMemoryWriter, describeKnown, type MemoryWriter } from '../../tran
 import type { Side } from '../../transfer/sync/tree.ts';
 import type { GetStep } from '../../transfer/tree/trees.ts';
 
-/** What `sync` remembers of two directories, whichever command found it out. */
+/** The memory of `sync` for two directories, which other commands extend too. */
 
 function printSide(side: Side): string {
   return side.kind === 'remote' ? `stor:${printRemotePath(side.root)}` : side.root;
 }
 
-/** The file that remembers what runs between these two directories found out; none for two of services, where asking costs nothing. */
+/** The file with what is known of these two directories; undefined for two remote ones, which are compared without extra requests. */
 export function nameMemory({ state, settings }: Pick<Context, 'state' | 'settings'>, from: Side, to: Side): string | undefined {
   if (from.kind === to.kind) return undefined;
   const words = [settings().storUrl?.value, ...[printSide(from), printSide(to)].toSorted()];
@@ -20,9 +20,9 @@ export function nameMemory({ state, settings }: Pick<Context, 'state' | 'setting
   return state.locate(`sync/${id}.jsonl`);
 }
 
-/** A file to write. */
+/** A file to be fetched. */
 export interface FetchStep extends Omit<GetStep, 'rel'> {
-  /** Of a tree: its two roots, and the path below them. */
+  /** For a file of a tree: the two roots, and the path below them. */
   readonly tree?: { readonly from: RemotePath; readonly root: string; readonly rel: string };
 }
 
@@ -31,7 +31,7 @@ export interface FetchResult {
   readonly fetched: Fetched | undefined;
 }
 
-/** Passes on the results of trees, in their order, and remembers what they tell. */
+/** Passes through the results of trees, in order, and remembers them for `sync`. */
 export async function* rememberTrees(context: Context, results: AsyncIterable<FetchResult>, modes: boolean): AsyncGenerator<FetchResult> {
   const id = randomUUID();
   let root: string | undefined;

@@ -25,7 +25,7 @@ import { showRows } from '../../cli/rows.ts';
 interface Target {
   readonly path: RemotePath;
   readonly type: 'directory' | 'object';
-  /** When it was seen, by the clock of the service. */
+  /** When the target was inspected, by the service's clock. */
   readonly seen: number;
 }
 
@@ -61,7 +61,7 @@ async function findTargets(
   return targets;
 }
 
-/** The paths of a word; with `missingOk` a pattern may match none. */
+/** The paths of an argument; with `missingOk` a pattern may match none. */
 async function findPaths(context: Context, word: string, form: NameForm, missingOk: boolean): Promise<RemotePath[]> {
   try {
     return (await expandWord(context, word, form)).paths;
@@ -71,7 +71,7 @@ async function findPaths(context: Context, word: string, form: NameForm, missing
   }
 }
 
-/** Each once; with `recursive` without what goes with a directory above it. */
+/** Removes duplicates; with `recursive` also targets that are removed with a directory above them. */
 function dropCovered(targets: readonly Target[], recursive: boolean): Target[] {
   const found = new Map(targets.map((target) => [printRemotePath(target.path), target]));
   const isCovered = (path: RemotePath): boolean => {
@@ -88,12 +88,12 @@ function describe(targets: readonly Target[], recursive: boolean, isFiltered: bo
   return shown.join(', ') + more;
 }
 
-/** @throws {ApiError} for a directory that is not empty, before it is asked whether to delete it */
+/** @throws {ApiError} for a directory that is not empty, before asking for confirmation */
 async function assertEmpty(context: Context, targets: readonly Target[]): Promise<void> {
   for (const { path, type } of targets) {
     if (type !== 'directory') continue;
     const names = await listFirstNames(context, path).catch((error: unknown) => {
-      // Who may not look may still delete: then the service says it.
+      // A user who may not list may still delete: then the service reports the error.
       if (isForbidden(error)) return [];
       throw error;
     });
@@ -101,30 +101,29 @@ async function assertEmpty(context: Context, targets: readonly Target[]): Promis
   }
 }
 
-/** Says which option removes a directory that is not empty. */
+/** Adds a hint how to remove a directory that is not empty. */
 function explainFull(error: unknown, path: RemotePath): unknown {
   if (!(error instanceof ApiError) || error.code !== 'DirectoryNotEmpty') return error;
   return withHint(error, `with everything in it: cloud stor rm -r ${quoteRemotePath(path)}`, `${printRemotePath(path)} is not empty`);
 }
 
-/** What was deleted, with the number of entries of a tree. */
+/** A deleted object or directory, with the number of entries of a tree. */
 interface Removed extends Row {
   readonly path: string;
   readonly type: Target['type'];
   readonly entries: number;
-  /** True for a directory that stays, because the filters leave out something in it. */
+  /** True for a directory that stays, because the filters left out something in it. */
   readonly remains?: true;
 }
 
-/** How targets are deleted. */
 interface Removal {
   readonly recursive: boolean;
   readonly filter: Filter;
-  /** What was made after this moment stays, because nobody was asked about it. */
+  /** Entries created after this time stay, because nobody was asked about them; milliseconds since the epoch. */
   readonly until?: number | undefined;
 }
 
-/** What `rm` leaves in the journal. Nobody was asked about what comes after this. */
+/** The journal entry of an `rm`. `until` excludes entries created after the confirmation. */
 function declareRemoval(options: object, targets: readonly Target[]): Work {
   const until = Math.max(...targets.map(({ seen }) => seen));
   return {
@@ -137,14 +136,14 @@ function declareRemoval(options: object, targets: readonly Target[]): Work {
   };
 }
 
-/** What an earlier run has not deleted. */
+/** The targets that an earlier run has not deleted. */
 async function findRest(context: Context, { placed }: Entry): Promise<Target[]> {
   const rest = [];
   for (const [path] of placed) rest.push(await look(context, readRemotePath(path, context.account)));
   return rest.filter((target) => target !== undefined);
 }
 
-/** Deletes an object, an empty directory or a tree; undefined when that failed, which is reported. */
+/** Deletes an object, an empty directory or a tree; undefined when that failed and was reported. */
 async function removeTarget(
   engine: Engine,
   { path, type }: Target,
@@ -201,7 +200,7 @@ function describeRemoved({ path, type, entries, remains }: Removed, recursive: b
   return `Deleted ${path}${type === 'directory' && recursive ? ` (${entries} entries)` : ''}`;
 }
 
-/** Without the targets that the filters leave out by their names. */
+/** Removes targets whose names the filters leave out. */
 function leaveOut({ note }: Context, targets: readonly Target[], filter: Filter): Target[] {
   return targets.filter(({ path, type }) => {
     const isTaken = takesRoot(filter, path, type);

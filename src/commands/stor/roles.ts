@@ -11,7 +11,6 @@ import { chooseParallel, createTally, type Tally } from './engine.ts';
 import { missing, requireThere } from './paths.ts';
 import { dryRunOption } from './rehearse.ts';
 
-/** An entry with its roles. */
 interface Tagged {
   path: string;
   roles: string[];
@@ -23,26 +22,26 @@ function show(path: RemotePath, roles: readonly string[]): Output {
 
 type Change = (current: readonly string[]) => string[];
 
-/** Changes the roles of one entry; undefined when there is none. */
+/** Changes the roles of one entry; undefined when it does not exist. */
 async function changeTags({ storage, world }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
   const roles = await changeRoleTags({ storage, signal: world.interrupted }, path, change);
   return roles && { path: printRemotePath(path), roles };
 }
 
-/** What the roles of one entry would be. */
+/** The roles that one entry would have. */
 async function foretellTags({ storage }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
   const found = await inspect(storage, path);
   return found && { path: printRemotePath(path), roles: [...new Set(change(splitList(found.headers['role-tag'])))] };
 }
 
-/** A directory and everything in it; the directory comes first, because what is made in it meanwhile has its roles. */
+/** A directory and everything in it. The directory comes first, because entries that are created meanwhile get its roles. */
 async function* listTree(context: Context, root: RemotePath, tally: Tally): AsyncGenerator<RemotePath> {
   yield root;
   const walk = walkRemote(context.storage, root, { onError: (error, directory) => tally.fail(error, printRemotePath(directory)) });
   for await (const { kind, path } of walk) if (kind !== 'leave') yield path;
 }
 
-/** Changes the roles of a tree, several entries at once, and gives each as it is by then; goes on after failures. */
+/** Changes the roles of a tree concurrently, and yields each entry afterwards; continues after failures. */
 async function* changeTree(
   context: Context,
   root: RemotePath,

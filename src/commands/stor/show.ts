@@ -10,28 +10,27 @@ import { createEngine, createTally, type Tally, type TransferValues } from './en
 import type { Engine } from '../../transfer/engine.ts';
 import { showRows, wantsRows } from '../../cli/rows.ts';
 
-/** A command that moves bytes: rows come as files are done. */
+/** The environment of a command that transfers bytes. */
 export interface Transfers {
   readonly engine: Engine;
   readonly tally: Tally;
-  /** What the journal has of the work, where it has an entry from the beginning. */
+  /** The journal entry of the work, if there is one from the start. */
   readonly entry: Entry | undefined;
 }
 
-/** How transfers are done. */
 interface TransferOptions {
-  /** A single file: its failure is thrown as it is. */
+  /** True for a single file: its error is thrown directly. */
   readonly only: boolean;
   readonly bulk: boolean;
-  /** How the journal keeps the work; absent: an interruption leaves nothing to go on with. */
+  /** Describes the work for the journal; absent: an interrupted run cannot be resumed. */
   readonly declare?: () => Work;
-  /** The command whose work it is, where the transfers are made in the context of another profile. */
+  /** The command that does the work, if the transfers use the context of another profile. */
   readonly command?: Context;
-  /** One of many runs: nothing is said of one that had nothing to do. */
+  /** True for one of many runs: prints no summary when there was nothing to do. */
   readonly isRepeated?: boolean;
 }
 
-/** What an interruption has left that the next run goes on with, below what is known of it already. */
+/** The error of an interruption, with the bytes that the next run can resume from, below the hint of `cause`. */
 function explainKept({ files, bytes }: { files: number; bytes: number }, cause: unknown): InterruptedError {
   const what = files === 1 ? 'the unfinished file' : `${files} unfinished files`;
   const kept = `${formatSize(bytes)} of ${what} are kept`;
@@ -40,7 +39,7 @@ function explainKept({ files, bytes }: { files: number; bytes: number }, cause: 
   return new InterruptedError('interrupted', { hint, cause });
 }
 
-/** Counts what of unfinished files is kept, and tells the user of it where a run was interrupted. */
+/** Counts the kept bytes of unfinished files, and mentions them in the error of an interrupted run. */
 function createKeeping({ world }: Context): { noteKept: (bytes: number) => void; explain: (error: unknown) => unknown } {
   const kept = { files: 0, bytes: 0 };
   return {
@@ -52,7 +51,7 @@ function createKeeping({ world }: Context): { noteKept: (bytes: number) => void;
   };
 }
 
-/** One row at most, made when it is asked for. */
+/** At most one row, made on demand. */
 function one(work: () => Promise<Row | undefined>): AsyncIterable<Row> {
   let isAsked = false;
   const next = async (): Promise<IteratorResult<Row, undefined>> => {
@@ -65,8 +64,8 @@ function one(work: () => Promise<Row | undefined>): AsyncIterable<Row> {
 }
 
 /**
- * The same as `runTransfers` for a single file or object, whose failure is thrown as it is: most of what several need costs more than moving one that
- * is small. @param work gives its row; undefined where nothing was to be done
+ * Like `runTransfers`, for a single file or object, whose error is thrown directly: for a small one, most of what `runTransfers` sets up
+ * costs more than the transfer. @param work returns the row; undefined when there was nothing to do
  */
 export async function runTransfer(
   context: Context,
@@ -98,7 +97,7 @@ export async function runTransfer(
 }
 
 /**
- * Runs transfers behind a display of their progress. The rows are the output when the user asked for any; a summary ends the work. What is
+ * Runs transfers with a progress display. The rows are the output if the user requested any; a summary ends the work. Work that is
  * interrupted, by the user or by the network, stays in the journal.
  */
 export async function runTransfers(

@@ -11,28 +11,28 @@ import type { Origin, Side } from '../../transfer/sync/tree.ts';
 import { isFolder } from './local-places.ts';
 import { requireThere } from './paths.ts';
 
-/** The two sides of `sync`, `diff` and `cp -r`, and the context whose service is worked at: the changed one's where both are services. */
+/** The two sides of `sync`, `diff` and `cp -r`, and the context of the service to work with: the target's where both sides are services. */
 export interface Sides {
   readonly from: Side;
   readonly to: Side;
   readonly context: Context;
 }
 
-/** Connections for reading from another service. */
+/** Number of connections for reading from another service. */
 const readingConnections = 18;
 
-/** `PROFILE/stor:PATH`, or `stor:PATH` of the profile in use; undefined for a local path. */
+/** Reads `PROFILE/stor:PATH`, or `stor:PATH` of the current profile; undefined for a local path. */
 function readPlace(word: string): { profile: string | undefined; path: string } | undefined {
   const [, profile, path = ''] = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:.*)$/s.exec(word) ?? [];
   return path === '' ? undefined : { profile, path };
 }
 
-/** Whether a word names a path by a profile. */
+/** True if an argument names a path with a profile. */
 export function namesProfile(word: string): boolean {
   return readPlace(word)?.profile !== undefined;
 }
 
-/** The context of a profile by itself: what stands on the command line or in the environment is about the other side. */
+/** The context of a profile alone: options and environment variables apply to the other side. */
 function openProfile(context: Context, name: string | undefined): Context {
   return name === undefined ? context : context.withProfile(context.profiles.read(name), { isAlone: true });
 }
@@ -42,8 +42,8 @@ function readOrigin(context: Context): Origin {
 }
 
 /**
- * Reads the words of a command line. `stor:` is the object storage, anything else is local.
- * @param remoteOnly takes words without `stor:` for paths of the object storage too
+ * Reads the two arguments of a command line. `stor:` means the object storage, anything else is local.
+ * @param remoteOnly arguments without `stor:` are paths of the object storage too
  */
 export function readSides(context: Context, words: { from: string; to: string }, remoteOnly = false): Sides {
   const read = (word: string) => readPlace(word) ?? (remoteOnly ? { profile: undefined, path: word } : undefined);
@@ -62,13 +62,13 @@ export function printSide(side: Side): string {
   return printLocation(locate(side, ''));
 }
 
-/** Two sides overlap when they are at the same service and one is in the other. */
+/** An absolute name of a side: two sides overlap when they are at the same service and one is inside the other. */
 function identify(side: Side, { settings }: Context): string {
   if (side.kind === 'local') return `${side.root}/`;
   return `stor:${side.origin?.service ?? settings().storUrl?.value ?? ''}${printRemotePath(side.root)}/`;
 }
 
-/** Whether the target is there. @throws {UsageError} for what cannot be brought up to date */
+/** @returns true if the target exists @throws {UsageError} for sides that cannot be synced */
 export async function checkSides({ from, to, context }: Sides): Promise<boolean> {
   const { storage } = context;
   if (from.kind === 'local' && to.kind === 'local') {
@@ -92,7 +92,7 @@ export async function checkSides({ from, to, context }: Sides): Promise<boolean>
   return found !== undefined;
 }
 
-/** Reads a further directory: of this machine, or of the service that sides are worked at. */
+/** Reads another directory: a local one, or one of the service that the sides use. */
 export function readSide({ context }: Sides, word: string): Side {
   const place = readPlace(word);
   if (!place) return { kind: 'local', root: resolvePath(context.world, word) };

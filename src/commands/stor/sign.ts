@@ -9,7 +9,7 @@ import { wantsRows } from '../../cli/rows.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST'];
 
-/** How long a URL works when nothing is said, milliseconds. */
+/** Default lifetime of a URL, milliseconds. */
 const usualLifetime = 3_600_000;
 
 export const sign = command({
@@ -33,11 +33,11 @@ export const sign = command({
     const allowed = wanted.length === 0 ? ['GET'] : wanted;
     const reads = allowed.every((method) => method === 'GET' || method === 'HEAD');
     const rows = [];
-    // What may be stored or deleted by a URL is exactly what was written.
+    // URLs that store or delete are made for exactly the given path.
     if (!reads && options.glob) throw new UsageError('--glob is for URLs that only read');
     const { paths } = await readNames(invocation, args.path, { ...options, literal: options.literal || !reads });
     for (const path of paths) {
-      // What is to be made by the URL need not be there yet.
+      // An object that the URL creates need not exist yet.
       if (reads && path.path !== '') await requireThere(storage, path);
       const url = await invocation.presign('storage', { methods: allowed, path: encodeRemotePath(path), lifetime });
       const expires = new Date(Math.floor((world.now() + lifetime) / 1000) * 1000).toISOString();

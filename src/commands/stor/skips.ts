@@ -4,20 +4,20 @@ import type { LinkPolicy } from '../../transfer/local/links.ts';
 import type { SkipReason } from '../../transfer/local/walk.ts';
 import type { Kept } from '../../transfer/sync/keep.ts';
 
-/** For every command that reads a local tree. */
+/** An option of every command that reads a local tree. */
 export const linksOption = choice('Follow all symbolic links, or none; those to files inside the tree when absent', ['follow', 'skip']);
 
-/** The policy that an option stands for. */
+/** The policy for a value of `--links`. */
 export function readLinks(given: 'follow' | 'skip' | undefined): LinkPolicy {
   return given ?? 'inside';
 }
 
-/** Names that a line of the summary shows. */
+/** Maximum number of names in a line of the summary. */
 const mostNames = 3;
 
 type Reason = SkipReason | Kept;
 
-/** What is said of so many. */
+/** Messages for one, and for several. */
 const words: Readonly<Record<Reason, readonly [one: string, many: string, hint?: string]>> = {
   outside: ['link leads out of the tree: left out', 'links lead out of the tree: left out', ' (--links follow takes them)'],
   directory: ['link leads to a directory: left out', 'links lead to directories: left out', ' (--links follow takes them)'],
@@ -32,13 +32,13 @@ const words: Readonly<Record<Reason, readonly [one: string, many: string, hint?:
   hidden: ['local entry takes no part: not deleted at the other side', 'local entries take no part: not deleted at the other side'],
 };
 
-/** Counts what is left out on purpose, and names some of it in a summary. */
+/** Counts entries that are left out on purpose, and names some of them in a summary. */
 export interface Skips {
   add(name: string, reason: Reason): void;
   finish(): void;
 }
 
-/** A summary of what was left out, a line for each reason, on stderr. */
+/** Summarizes the entries left out on stderr, one line for each reason. */
 export function createSkips({ note }: Pick<Context, 'note'>): Skips {
   const found = new Map<Reason, { count: number; names: string[] }>();
   return {

@@ -21,25 +21,25 @@ import { createSkips, readLinks } from './skips.ts';
 import { mapSteps, planSync, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
 import type { syncOptions } from './sync-options.ts';
 
-/** A command line of `sync`. */
+/** An invocation of `sync`. */
 export type SyncInvocation = Context & {
   readonly args: { readonly source: string; readonly target: string };
   readonly options: Values<typeof syncOptions>;
 };
 
-/** What it asks for, once it is checked. */
+/** The checked arguments of a sync. */
 export interface SyncJob {
   readonly sides: Sides;
   readonly task: Task;
   readonly filter: Filter;
-  /** Where what is replaced or deleted is kept. */
+  /** Directory for backups of replaced and deleted files. */
   readonly backupRoot: Side | undefined;
 }
 
 /**
  * Brings one side up to date with the other.
- * @param isRepeated one of many runs, which says nothing when there was nothing to do
- * @throws {UsageError} for sides that cannot be synced, and where nothing may be deleted
+ * @param isRepeated one of many runs: prints nothing when there was nothing to do
+ * @throws {UsageError} for sides that cannot be synced, and when nothing may be deleted
  */
 export async function runSync(
   invocation: SyncInvocation,
@@ -64,7 +64,7 @@ export async function runSync(
     command: 'stor sync',
     kind: 'sync',
     args: { ...args },
-    // Whoever was asked before it began is not asked again, and what goes on ends some time.
+    // The user has confirmed already, and a resumed run must end.
     options: { ...options, yes: true, watch: false },
     placed: [[printSide(from), printSide(to)]],
   });
@@ -82,7 +82,7 @@ export async function runSync(
       deletes: options.delete,
       dryRun: false,
       isEmpty: false,
-      // What may remove or replace on a large scale is never done without a condition.
+      // A sync that can remove or replace on a large scale always uses conditions.
       copy: { ...readCopyOptions(options, !options.delete && !backup), manifest, keeper: lost, backup, store: storing.store },
       memory: nameMemory(context, from, to),
       remembers: true,

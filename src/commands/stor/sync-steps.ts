@@ -16,7 +16,7 @@ import { nameMemory } from './remember.ts';
 import { checkSides, type Sides } from './sides.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 
-/** Options that say which files are compared, and how. */
+/** Options that select files and say how they are compared. */
 export const compareOptions = withTopic('compare', {
   checksum: flag('Compare contents by MD5 instead of times'),
   sizeOnly: flag('Compare sizes alone'),
@@ -74,7 +74,7 @@ interface Planning {
   readonly engine: Engine;
 }
 
-/** What would have to be done, one step after the other. */
+/** The steps that a sync would execute. */
 export async function* planSync(
   context: Context & { readonly options: CompareValues },
   sides: Sides,

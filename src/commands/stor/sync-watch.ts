@@ -8,24 +8,26 @@ import { runSync, type SyncInvocation, type SyncJob } from './sync-run.ts';
 import { stepShape } from './sync-steps.ts';
 import { showRows, wantsRows } from '../../cli/rows.ts';
 
-/** Milliseconds between two runs when nothing tells of a change: hints of the system may be lost, and the object storage gives none. */
+/** Milliseconds between runs without notified changes: the system may lose notifications, and the object storage sends none. */
 const localInterval = 60_000;
 const remoteInterval = 10_000;
-/** The same after a run that failed, at most: what it waits for may come back without a hint. */
+/** The same after a failed run, at most: recovery may not be notified. */
 const failureInterval = 5000;
 
-/** Whether a run may fail like this while the next one goes well. */
+/** True for errors after which a later run may succeed. */
 function isPassing(error: unknown): boolean {
   return (error instanceof CloudError && !(error instanceof InterruptedError)) || isSystemError(error);
 }
 
-/** Asks once for all runs to come. */
+/** Asks once for the deletions of all future runs. */
 async function allowDeletion({ options, world }: SyncInvocation, { sides }: SyncJob): Promise<void> {
   if (!options.delete || options.yes) return;
   await confirm(world, `Delete what is only in ${printSide(sides.to)}, now and whenever something goes from ${printSide(sides.from)}?`);
 }
 
-/** One run after the other. The first may fail as one alone does; what fails later is reported, and tried again with the next one. */
+/**
+ * Runs again and again. The first run may end the command with its error; errors of later runs are reported, and the next run tries again.
+ */
 async function* runAgain(invocation: SyncInvocation, job: SyncJob, changes: TreeWatch | undefined): AsyncGenerator<Row> {
   const { options, world, note, fail } = invocation;
   const { from } = job.sides;
@@ -33,13 +35,13 @@ async function* runAgain(invocation: SyncInvocation, job: SyncJob, changes: Tree
   for (let isFirst = true; ; isFirst = false) {
     let longest = interval;
     try {
-      // What changes from here on is seen, by this run or by the next one.
+      // Changes from here on are noticed by this run or cause the next one.
       await changes?.refresh();
       const output = await runSync(invocation, job, !isFirst);
       if (output?.kind === 'records') for await (const row of output.rows) yield row;
     } catch (error) {
       if (world.interrupted.aborted || !isPassing(error)) throw error;
-      // What is wrong with the command line stays so.
+      // An error in the command line is permanent.
       if (isFirst && !(error instanceof PartialError)) throw error;
       await fail(error);
       longest = Math.min(interval, failureInterval);
@@ -51,8 +53,8 @@ async function* runAgain(invocation: SyncInvocation, job: SyncJob, changes: Tree
 }
 
 /**
- * Brings one side up to date with the other, again and again, until it is interrupted.
- * @throws {InterruptedError} in the end
+ * Brings one side up to date with the other, repeatedly, until interrupted.
+ * @throws {InterruptedError} at the end
  */
 export async function watchSync(invocation: SyncInvocation, job: SyncJob): Promise<Output | undefined> {
   const { options, global, warn } = invocation;

@@ -54,7 +54,7 @@ export const sync = command({
       const steps = planSync(invocation, sides, {
         deletes: options.delete,
         modes: options.modes,
-        // A dry run changes nothing at all.
+        // A dry run changes nothing, not even the memory.
         remembers: options.plan !== undefined,
         tally,
         engine: createEngine(context, options, { bulk: true }),

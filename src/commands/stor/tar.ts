@@ -27,13 +27,13 @@ import { showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { createSkips } from './skips.ts';
 
-/** Archives of trees, both ways: `get --tar` writes one to stdout, `put --untar` stores what is in one. */
+/** Archives of trees: `get --tar` writes one to stdout, `put --untar` stores the files of one. */
 
 interface TarValues extends Partial<TransferValues>, FilterValues {
   readonly noTargetDirectory: boolean;
 }
 
-/** @throws {UsageError} for options that say nothing of an archive */
+/** @throws {UsageError} for options that do not apply to archives */
 export function checkTar(
   given: Readonly<Record<'recursive' | 'continue' | 'noClobber' | 'dryRun' | 'sparse' | 'withHeaders', boolean>>,
 ): void {
@@ -85,7 +85,7 @@ export async function getTar(context: Context, sources: readonly RemotePath[], o
   return bytes(pack());
 }
 
-/** Options of `put` that say nothing of an archive. */
+/** Options of `put` that do not apply to archives. */
 type Meaningless = 'recursive' | 'growing' | 'withoutHeaders' | 'ifMatch' | 'ifModifiedSince';
 
 interface UntarValues extends TarValues, StoreValues, Readonly<Record<Meaningless, unknown>> {
@@ -97,7 +97,7 @@ interface UntarValues extends TarValues, StoreValues, Readonly<Record<Meaningles
   readonly links: 'follow' | 'skip' | undefined;
 }
 
-/** @throws {UsageError} for options that say nothing of an archive */
+/** @throws {UsageError} for options that do not apply to archives */
 function checkUntar(given: Readonly<Record<Meaningless, unknown>>): void {
   const names = {
     recursive: '-r',
@@ -112,22 +112,22 @@ function checkUntar(given: Readonly<Record<Meaningless, unknown>>): void {
   }
 }
 
-/** Files of at most this size are held, so that several are stored at once, bytes. */
+/** Files up to this size are held in memory so that several are stored concurrently, bytes. */
 const smallFile = 1024 * 1024;
 
-/** Parts of larger ones: as small as services take many of, because several are held. */
+/** Size of the parts of larger files: the smallest that services accept, because several parts are held in memory. */
 const leastPart = smallestPart;
 const fewParts = 800;
 const fewStreams = 2;
 
-/** Directories that are remembered as made. */
+/** Maximum number of directories remembered as created. */
 const mostFolders = 10_000;
 
-/** Directories of an archive. */
+/** Directories that an archive is stored in. */
 interface Folders {
-  /** A directory, which is made when something first goes into it; `headers` are those that an archive has for it. */
+  /** A directory, created with its first entry; `headers` are those from the archive. */
   find(rel: string, headers?: Headers): Folder;
-  /** Makes a directory with its headers. One that was there before the archive is left alone. */
+  /** Creates a directory with its headers. A directory that existed before the archive stays unchanged. */
   make(rel: string, headers: Headers): Promise<void>;
 }
 
@@ -146,20 +146,20 @@ function createFolders(engine: Engine, root: RemotePath, signal: AbortSignal): F
   async function make(rel: string, headers: Headers): Promise<void> {
     const wasKnown = made.has(rel);
     const { path, ready } = find(rel, headers);
-    // What is in it came first, so that it was made without them.
+    // The directory's entries came first in the archive, so it was created without headers.
     if ((await ready()) && wasKnown) await changeMetadata(engine.storage, path, () => ({ headers }), signal);
   }
   return { find, make };
 }
 
-/** A step, and for a file whose bytes pass through, who is told that they have. */
+/** A step; for a large file, `finish` is called when its bytes have been read. */
 interface Job {
   readonly step: UnpackStep;
   readonly body: () => ByteStream;
   readonly finish: () => void;
 }
 
-/** Steps whose bytes are at hand: small files are held, and after a large one the next step waits until it is stored. */
+/** Reads the content of small files into memory; after a large one, the next step waits until it is stored. */
 async function* prepare(steps: AsyncIterable<UnpackStep>): AsyncGenerator<Job> {
   for await (const step of steps) {
     let finish = (): void => undefined;
@@ -200,12 +200,12 @@ interface Unpacking {
   readonly options: UntarValues;
 }
 
-/** Stores the steps of an archive, several at once. */
+/** Stores the entries of an archive concurrently. */
 async function* storeSteps({ context, engine, tally, root, options }: Unpacking, steps: AsyncIterable<UnpackStep>): AsyncGenerator<Stored> {
   const folders = createFolders(engine, root, context.world.interrupted);
   const parentRel = (rel: string): string => rel.split('/').slice(0, -1).join('/');
   const condition = options.noClobber ? '*' : undefined;
-  /** Steps that are under way. */
+  /** Steps in progress. */
   const storing = new Set<Promise<void>>();
   let broken: unknown;
 
@@ -218,7 +218,7 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
     if (step.kind === 'special') throw new UsageError(`${step.rel} is neither a file nor a directory: left out`);
     await explainParent(() => folders.find(parentRel(step.rel)).ready(), 'cloud stor put -p');
     if (step.kind === 'link') {
-      // What it leads to came before.
+      // The target of the link is among the earlier steps.
       await Promise.all(before);
       const linked = await linkObject(
         engine,
@@ -243,7 +243,7 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
       return await store(job, before);
     } catch (error) {
       if (options.noClobber && isConditionFailed(error)) return undefined;
-      // Of an archive that is damaged in the middle of a file, the next step tells.
+      // If an archive is damaged inside a file, the error is reported by the next step.
       if (error !== broken) throw error;
       return undefined;
     }
@@ -273,7 +273,7 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
   for await (const stored of runPool(watchErrors(), work, { limit: engine.parallel, signal: engine.signal })) if (stored) yield stored;
 }
 
-/** What would be stored. */
+/** Lists what would be stored. */
 async function* rehearse(root: RemotePath, steps: AsyncIterable<UnpackStep>, finish: () => void): AsyncGenerator<Rehearsed> {
   for await (const step of steps) {
     const to = printRemotePath(joinPath(root, step.rel));
@@ -283,7 +283,7 @@ async function* rehearse(root: RemotePath, steps: AsyncIterable<UnpackStep>, fin
   finish();
 }
 
-/** Stores what is in archives below a directory, which is made when it is missing. */
+/** Stores the entries of archives below a directory, which is created when it is missing. */
 export async function putTar(
   context: Context,
   files: readonly string[],

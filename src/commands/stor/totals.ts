@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../transfer/engine.ts';
 
-/** A file or object that a walk comes by; other visits count for nothing. */
+/** A visit of a walk; only files and objects are counted. */
 interface Counted {
   readonly kind: string;
   readonly size?: number | undefined;
@@ -9,13 +9,14 @@ interface Counted {
 }
 
 /**
- * Counts beforehand what a tree has, beside the transfer itself, so that people see how much is to come. Only where somebody watches, and
- * in a log only of what takes long: a second listing of a tree costs a fifth of fetching small files. What cannot be read is reported by the transfer.
+ * Counts the files of a tree in advance, concurrently with the transfer, so that the progress can show a total. Done only where somebody
+ * watches, and in a log only for long runs: listing a tree twice costs a fifth of fetching small files. Errors are reported by the transfer
+ * itself.
  */
 export async function countAhead({ monitor, signal }: Engine, visits: AsyncIterable<Counted>): Promise<void> {
   const { countAfterMs } = monitor;
   if (countAfterMs === undefined) return;
-  // A short run is over before anybody sees how much there was.
+  // A short run is over before the total is shown.
   if (countAfterMs > 0) await sleep(countAfterMs, undefined, { ref: false });
   let files = 0;
   let bytes = 0;
@@ -28,6 +29,6 @@ export async function countAhead({ monitor, signal }: Engine, visits: AsyncItera
     }
     monitor.expect(files, bytes);
   } catch {
-    // Then it is not known.
+    // The total stays unknown.
   }
 }

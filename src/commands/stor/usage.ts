@@ -32,7 +32,7 @@ interface UsageRow extends Usage {
 interface Measure {
   readonly depth: number;
   readonly filter: Filter;
-  /** The root was named, so that its name counts. */
+  /** True if the root was an argument, so that the filter applies to its name. */
   readonly isNamed: boolean;
 }
 
@@ -60,7 +60,7 @@ async function* measure(context: Context, root: RemotePath, { depth, filter, isN
   yield { ...whole, path: printRemotePath(root) };
 }
 
-/** Characters of a bar on a terminal. */
+/** Width of a bar on a terminal, characters. */
 const barWidth = 16;
 
 /** A share of a directory's bytes, as a bar and in percent. */
@@ -69,7 +69,7 @@ function showShare(value: unknown): string {
   return `${drawBar(share, barWidth)} ${String(Math.round(share * 100)).padStart(3)}%`;
 }
 
-/** Rows with their share of all bytes, which come last. Those of one directory are held: as many as are shown. */
+/** Adds to each row its share of all bytes. The last row has the total, so the rows of one directory are held in memory. */
 async function* addShares(rows: AsyncIterable<UsageRow>): AsyncGenerator<UsageRow & { share: number }> {
   const held: UsageRow[] = [];
   for await (const row of rows) held.push(row);
@@ -77,7 +77,7 @@ async function* addShares(rows: AsyncIterable<UsageRow>): AsyncGenerator<UsageRo
   for (const row of held) yield { ...row, share: whole === 0 ? 0 : row.size / whole };
 }
 
-/** Whether people look at a table on a terminal, and nobody reads it by program. */
+/** True if the output is a table on a terminal. */
 function isLookedAt({ world, global }: Context): boolean {
   return (
     world.stdout.isTerminal && global.output === undefined && !global.json && global.columns === undefined && world.env['TERM'] !== 'dumb'
@@ -122,7 +122,7 @@ export const usage = command({
   ],
 });
 
-/** The lines that lead to an entry: which of the directories above have more to come. */
+/** The tree lines before an entry; `open` has true for each directory above with further entries. */
 function drawBranch(open: readonly boolean[], isLast: boolean): string {
   return `${open.map((more) => (more ? '│   ' : '    ')).join('')}${isLast ? '└── ' : '├── '}`;
 }
@@ -170,7 +170,7 @@ export const tree = command({
       });
     const end = (): void => tally.finish();
     if (global.output === undefined && !global.json) {
-      // A name with a newline would draw a wrong tree anywhere.
+      // A name with a newline would break the drawing.
       return bytes(
         chain(
           roots.map((root) => drawTree(walk(root), printRemotePath(root), escapeControl)),

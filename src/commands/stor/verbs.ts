@@ -15,7 +15,7 @@ import { snapshot } from './snapshot/index.ts';
 import { sync } from './sync.ts';
 import { tree, usage } from './usage.ts';
 
-/** The commands of `stor` but for `run`, which runs lines of them. */
+/** The commands of `stor` except `run`, which runs lines with these commands. */
 export const verbs = {
   ls: list,
   find,

@@ -19,13 +19,13 @@ import { readSides } from '../sides.ts';
 import { linksOption } from '../skips.ts';
 import { copyOptions, mapSteps, readCopyOptions, reportTo, stepShape } from '../sync-steps.ts';
 
-/** A plan of which the first line has been read. */
+/** A plan whose first line has been read. */
 interface Plan {
   readonly head: PlanHead;
   readonly steps: AsyncIterable<Step>;
 }
 
-/** Lines of which the first one was read, to see what they are. */
+/** Lines whose first one was read, to recognize their kind. */
 interface Input {
   readonly first: string | undefined;
   readonly rest: AsyncIterator<string>;
@@ -37,7 +37,7 @@ async function openInput(input: Readable): Promise<Input> {
   return { first: first.done === true ? undefined : first.value, rest };
 }
 
-/** Whether lines are commands: a plan is lines of JSON. */
+/** True if the lines are commands; the lines of a plan are JSON. */
 function areCommands({ first }: Input): boolean {
   return first !== undefined && !/^\s*\{/.test(first);
 }
@@ -62,7 +62,7 @@ async function openPlan({ first, rest: lines }: Input): Promise<Plan> {
   return { head, steps: readSteps() };
 }
 
-/** @throws {UsageError} when there is no such file */
+/** @throws {UsageError} when the file does not exist */
 function checkPlan(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`${file}: no such file or directory`);
@@ -70,7 +70,7 @@ function checkPlan(file: string): void {
     throw new UsageError(`${file} is a directory, not a plan`, { hint: 'plans are written by: cloud stor sync --plan FILE' });
 }
 
-/** Asks before a plan deletes. One that comes once cannot be read before: what it may do counts. */
+/** Asks before a plan deletes. A plan from a stream cannot be read in advance, so its header decides. */
 async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolean): Promise<void> {
   const where = printLocation(plan.head.to);
   if (comesOnce) {
@@ -108,7 +108,7 @@ export const run = command({
     let plan = await openPlan(input);
     if (!options.yes) await confirmRemovals(invocation, plan, comesOnce);
     else if (!comesOnce) for await (const step of plan.steps) void step;
-    // The whole plan is read before the first step, where that can be: a mistake in it changes nothing.
+    // A plan in a file is read completely before the first step, so that an error in it changes nothing.
     if (!comesOnce) plan = await openPlan(await open());
     const { head, steps } = plan;
     const assert = (step: Step): void => assertInside(step, head, options.links === 'follow');

@@ -10,24 +10,24 @@ import { verbs } from '../verbs.ts';
 import { isGiven } from './touches.ts';
 import { splitWords } from './words.ts';
 
-/** What became of a line. */
+/** The result of a line. */
 export interface Receipt {
-  /** Its number, from 1. */
+  /** Line number, from 1. */
   readonly line: number;
   readonly command: string;
-  /** That which the command would have had. */
+  /** The exit code that the command would have. */
   readonly exitCode: number;
-  /** Its records. */
+  /** The records that it printed. */
   readonly results: readonly Row[];
-  /** What it said beside them. */
+  /** Its notes and warnings. */
   readonly notes?: readonly string[];
-  /** Why it ended early. */
+  /** The error that ended it. */
   readonly error?: object;
   /** Failures of single items. */
   readonly failures?: readonly object[];
 }
 
-/** A line that was read. */
+/** A parsed line. */
 export interface ReadLine {
   readonly declared: AnyCommand;
   readonly path: readonly string[];
@@ -36,16 +36,16 @@ export interface ReadLine {
 
 const all = group({ summary: '', commands: verbs });
 
-/** Global options that change nothing here. */
+/** Global options that have no effect here. */
 const harmless = new Set(['quiet', 'json', 'output', 'noInput']);
 
-/** The others, which are for all lines. */
+/** All other global options, which only apply to all lines. */
 const refused = lazily(() => Object.keys(globalOptions()).filter((name) => !harmless.has(name)));
 
-/** What reads lines that have more than flags and arguments. */
+/** The parser for lines with more than flags and arguments. */
 const loadParser = lazily(async () => await import('../../../cli/parser.ts'));
 
-/** Reads a line; undefined for one without a command. `cloud stor` before it may be left out. @throws {UsageError} */
+/** Parses a line; undefined for one without a command. A leading `cloud stor` is optional. @throws {UsageError} */
 export async function readLine(text: string): Promise<ReadLine | undefined> {
   const words = splitWords(text);
   if (words[0] === 'cloud') words.shift();
@@ -70,7 +70,7 @@ export async function readLine(text: string): Promise<ReadLine | undefined> {
   return { declared: node, path, parsed };
 }
 
-/** Lines come from stdin, so that no command of theirs can read it; nobody is asked. */
+/** The world of a line: stdin may contain the lines themselves, so commands cannot read it, and nobody is asked. */
 function withoutStdin(world: World): World {
   const stdin = {
     isTerminal: false,
@@ -91,25 +91,25 @@ async function collect(output: Output | undefined, results: Row[]): Promise<numb
   return (output.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
 }
 
-/** What all lines share. */
+/** The shared state of all lines. */
 export interface Lines {
   readonly context: Context;
-  /** `--yes` was given for all lines. */
+  /** True if `--yes` was given for all lines. */
   readonly yes: boolean;
 }
 
-/** Makes what lines work with: one set of connections for all of them. */
+/** Creates the context of all lines, with one set of connections. */
 export function shareConnections(context: Context, connections: number): Context {
   const storage = context.bulk(connections);
   const global = { ...context.global, output: 'jsonl' as const, json: false, quiet: true };
   const shared = { storage: { value: storage }, bulk: { value: () => storage }, global: { value: global } };
   const world = { value: withoutStdin(context.world) };
-  // Each line has its own.
+  // Each line has its own values.
   const own = { args: { value: {}, writable: true }, options: { value: {}, writable: true } };
   return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...shared, ...own, world }) as Context;
 }
 
-/** Runs a line. Whatever goes wrong stands in its receipt. */
+/** Runs a line. All errors are in its receipt. */
 export async function runLine({ context, yes }: Lines, number: number, text: string, read: () => ReadLine): Promise<Receipt> {
   const results: Row[] = [];
   const notes: string[] = [];
@@ -129,7 +129,7 @@ export async function runLine({ context, yes }: Lines, number: number, text: str
       return told.exitCode;
     };
     const own = { args: parsed.args, options, note: say, warn: say, voice: { say, retried: 0 }, fail };
-    // Members of a context are made when they are read: they are inherited, not copied, which would also cost each line more than its words.
+    // Members of a context are lazy getters: they are inherited, not copied, which would also take longer for each line than parsing it.
     const invocation = Object.assign(Object.create(context) as Context, own);
     const exitCode = await collect(await declared.run(invocation as never), results);
     outcome = { exitCode: failures.length > 0 ? exitCodes.partly : exitCode };

@@ -8,39 +8,38 @@ import { readLine, runLine, shareConnections, type ReadLine, type Receipt } from
 import { findTouches, haveToWait, type Touches } from './touches.ts';
 import { wantsRows } from '../../../cli/rows.ts';
 
-/** How lines are run. */
 export interface LinesOptions {
   readonly parallel: number;
   readonly yes: boolean;
   readonly stopOnError: boolean;
 }
 
-/** A line that was read, until its receipt has been handed over. */
+/** A line that was read and whose receipt has not been delivered yet. */
 interface Job {
   readonly number: number;
   readonly text: string;
   readonly read: () => ReadLine;
   readonly touches: Touches;
-  /** Lines before it that have to end first. */
+  /** Earlier lines that have to end first. */
   readonly before: readonly Promise<void>[];
-  /** Resolves when it has ended; absent while no line waits for it. */
+  /** Resolves when the line has ended; absent while no other line waits for it. */
   ended?: Promise<void>;
   tellEnd?: () => void;
   isOver: boolean;
-  /** Of one that is over; absent where it was not begun. */
+  /** Receipt of a line that is over; absent if it was not started. */
   receipt?: Receipt;
 }
 
-/** Lines that are read before the receipt of the first of them is handed over, for each line under way. */
+/** Lines read ahead of the first undelivered receipt, per concurrent line. */
 const window = 64;
 
-/** Receipts in one write, at most. */
+/** Maximum number of receipts in one write. */
 const mostTogether = 100;
 
-/** Time between two writes while lines are under way, milliseconds. */
+/** Time between two writes while lines are running, milliseconds. */
 const pauseMs = 10;
 
-/** Reads a line; what is wrong with it is thrown when it is run. */
+/** Parses a line; an error is thrown when the line is run. */
 async function prepare(context: Context, text: string): Promise<{ read: () => ReadLine; touches: Touches } | undefined> {
   try {
     const line = await readLine(text);
@@ -53,7 +52,7 @@ async function prepare(context: Context, text: string): Promise<{ read: () => Re
   }
 }
 
-/** Reads lines one by one. Whoever stops does not wait for one that may never come. */
+/** Reads lines one by one. `stop` ends the wait for a line that may never arrive. */
 function openReader(lines: AsyncIterable<string>): { next: () => Promise<string | undefined>; stop: () => void } {
   const source = lines[Symbol.asyncIterator]();
   let stop = (): void => undefined;
@@ -74,28 +73,28 @@ function waitFor(job: Job): Promise<void> {
   }));
 }
 
-/** The first lines of those that were read, as many as have all ended. */
+/** The number of leading lines that have all ended, at most `most`. */
 function countReady(queue: readonly Job[], most: number): number {
   const first = queue.findIndex(({ isOver }) => !isOver);
   return Math.min(first < 0 ? queue.length : first, most);
 }
 
-/** Lines that run. */
+/** The lines that are running. */
 interface Work {
-  /** Those whose receipts were not handed over, in their order. */
+  /** Lines whose receipts were not delivered yet, in order. */
   readonly queue: Job[];
   readonly state: { isStopped: boolean; failed: number; done: number; lastCode: number };
-  /** Waits until a line ends; false where nothing is under way and nothing comes. */
+  /** Waits until a line ends; false when nothing is running and no more lines follow. */
   readonly wait: () => Promise<boolean>;
-  /** Goes on reading after receipts were handed over. */
+  /** Continues to read after receipts were delivered. */
   readonly makeRoom: () => void;
-  /** Lets no further one begin. */
+  /** Prevents further lines from starting. */
   readonly stop: () => void;
-  /** Settles when nothing is under way any more. @throws why no more could be read */
+  /** Settles when no line is running any more. @throws the error of reading the lines */
   readonly ended: Promise<void>;
 }
 
-/** Runs lines, several at once. */
+/** Runs lines concurrently. */
 function startLines(context: Context, lines: AsyncIterable<string>, { parallel, yes, stopOnError }: LinesOptions): Work {
   const { world } = context;
   const shared = shareConnections(context, parallel + 2);
@@ -149,7 +148,7 @@ function startLines(context: Context, lines: AsyncIterable<string>, { parallel, 
     isOver = true;
     wake();
   });
-  // Whoever hands over the receipts asks for it in the end.
+  // The error is thrown where the receipts are delivered.
   ended.catch(() => undefined);
   return {
     queue,
@@ -166,8 +165,8 @@ function startLines(context: Context, lines: AsyncIterable<string>, { parallel, 
 }
 
 /**
- * Runs lines and gives a receipt for each, in the order of the lines.
- * @param most receipts that are given together: while lines are under way, those of some milliseconds
+ * Runs lines and yields a receipt for each, in the order of the lines.
+ * @param most maximum number of receipts yielded together; while lines are running, those of some milliseconds are
  */
 async function* runAll(context: Context, lines: AsyncIterable<string>, options: LinesOptions, most: number): AsyncGenerator<Receipt[]> {
   const { world } = context;
@@ -191,7 +190,7 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
     await work.ended;
     isWhole = !state.isStopped;
   } finally {
-    // Whoever reads the receipts may have gone: no line begins any more, and what has begun is told on stderr.
+    // The reader of the receipts may be gone: no further line starts, and the receipts of started lines go to stderr.
     work.stop();
     await work.ended.catch(() => undefined);
     for (const { receipt } of queue) if (receipt) world.stderr.stream.write(printReceipt(receipt));
@@ -236,7 +235,7 @@ async function* listReceipts(batches: AsyncIterable<readonly Receipt[]>): AsyncG
   for await (const receipts of batches) yield* receipts;
 }
 
-/** Runs command lines; the receipts are JSON lines unless another form is asked for. */
+/** Runs command lines; the receipts are JSON lines unless another format is requested. */
 export function runLines(context: Context, lines: AsyncIterable<string>, options: LinesOptions): Output {
   if (!wantsRows(context)) return bytes(printReceipts(context, runAll(context, lines, options, mostTogether)));
   return records(listReceipts(runAll(context, lines, options, 1)), {

@@ -4,10 +4,10 @@ import { resolvePath } from '../../../cli/input.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { printRemotePath, readRemotePath } from '../../../transfer/path.ts';
 
-/** What a line reads and changes; `everything` where that cannot be told from its words. */
+/** The paths that a line reads and changes; `everything` where its arguments do not tell. */
 export type Touches = 'everything' | { readonly reads: readonly string[]; readonly changes: readonly string[] };
 
-/** Which of its arguments a command changes. Others than these wait for all lines before them, and are waited for. */
+/** Which arguments a command changes. Other commands wait for all lines before them, and all later lines wait for them. */
 const changed: Readonly<Record<string, 'none' | 'last' | 'all'>> = {
   ls: 'none',
   stat: 'none',
@@ -28,31 +28,31 @@ const changed: Readonly<Record<string, 'none' | 'last' | 'all'>> = {
   mv: 'all',
 };
 
-/** Options whose paths are not looked at. */
+/** Options with paths that are not analysed. */
 const withPaths = ['glob', 'pathsFrom', 'plan', 'exec', 'backupDir', 'excludeFrom'];
 
-/** Whether an option has a value. */
+/** True if an option has a value other than its default. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== false && value !== 0 && !(Array.isArray(value) && value.length === 0);
 }
 
-/** A path with a slash behind it, so that it begins with whatever it is below. */
+/** A path with a trailing slash, so that `startsWith` finds the paths below it. */
 function close(path: string): string {
   return path.endsWith('/') ? path : `${path}/`;
 }
 
-/** On which side a word is; `either` where that is not asked. */
+/** The side that an argument is on; `either` where the command accepts both. */
 type Side = 'object' | 'file' | 'either';
 
-/** The sides of sources and target, where a command has one for each. */
+/** The sides of sources and target, for commands where they are fixed. */
 const sidesOf: Readonly<Record<string, { readonly sources: Side; readonly target: Side }>> = {
   put: { sources: 'file', target: 'object' },
   get: { sources: 'object', target: 'file' },
 };
 
-/** Where a path is, as an object, as a file or as both, with a slash at its end. */
+/** The path of an argument as an object, as a file or as both, with a trailing slash. */
 function locate({ account, world }: Context, word: string, side: Side): string[] {
-  // What comes after a wildcard may be anything.
+  // A wildcard can match anything, so the path ends before it.
   const first = word.search(/[*?[{]/);
   const path = first < 0 ? word : word.slice(0, word.lastIndexOf('/', first) + 1);
   const locateFile = (): string => close(`file ${resolvePath(world, path === '' ? '.' : path)}`);
@@ -61,13 +61,13 @@ function locate({ account, world }: Context, word: string, side: Side): string[]
     const object = close(`object ${printRemotePath(readRemotePath(path, account))}`);
     return side === 'object' ? [object] : [object, locateFile()];
   } catch (error) {
-    // No path of the object storage, such as `../x`.
+    // Not a path of the object storage, such as `../x`.
     if (!(error instanceof UsageError)) throw error;
     return [locateFile()];
   }
 }
 
-/** Tells what a line touches, so that lines that have nothing to do with each other run at the same time. */
+/** Finds what a line touches, so that independent lines can run concurrently. */
 export function findTouches(
   context: Context,
   path: readonly string[],
@@ -89,7 +89,7 @@ export function findTouches(
   if (how === 'all') return { reads: [], changes: words.flatMap(at('either')) };
   const sides = words.length > 1 ? sidesOf[name] : undefined;
   const [sources, target = ''] = [words.slice(0, -1), words.at(-1)];
-  // Into a directory that is named as one, each source goes under its own name.
+  // In a target that ends with a slash, each source gets its own name.
   const targets = target.endsWith('/') ? sources.map((source) => `${target}${basename(source)}`) : [target];
   return { reads: sources.flatMap(at(sides?.sources ?? 'either')), changes: targets.flatMap(at(sides?.target ?? 'either')) };
 }
@@ -106,7 +106,7 @@ function overlap(a: readonly string[], b: readonly string[]): boolean {
   return false;
 }
 
-/** Whether one of two lines changes what the other one reads or changes. */
+/** True if one of two lines changes what the other one reads or changes. */
 export function haveToWait(a: Touches, b: Touches): boolean {
   if (a === 'everything' || b === 'everything') return true;
   return overlap(a.changes, b.changes) || overlap(a.changes, b.reads) || overlap(a.reads, b.changes);

@@ -1,12 +1,12 @@
 import { UsageError } from '../../../base/errors.ts';
 
-/** Characters that only a shell gives a meaning to: whoever writes them expects one. */
+/** Characters with a meaning in shells only. */
 const shellOnly = /^(?:[|&;<>]|\$\(|\$\{|`)/;
 
-/** Characters that make a line more than words between blanks. */
+/** Characters that a line of plain words does not have. */
 const special = /['"\\#|&;<>$`]/;
 
-/** Reads one word from a place on. @returns where it ends; the word grows by `add` */
+/** Reads a part of a word from a position, passing its text to `add`. @returns the position after it */
 function readPart(line: string, at: number, add: (text: string) => void): number {
   const character = line[at] ?? '';
   if (character === "'") {
@@ -38,8 +38,8 @@ function readPart(line: string, at: number, add: (text: string) => void): number
 }
 
 /**
- * The words of a line, by the quotes and backslashes of a POSIX shell; nothing else is expanded. A `#` begins a comment.
- * @throws {UsageError} for a quote that is not closed, and for what only a shell can do
+ * Splits a line into words with the quotes and backslashes of a POSIX shell; nothing else is expanded. A `#` starts a comment.
+ * @throws {UsageError} for an unclosed quote, and for shell syntax
  */
 export function splitWords(line: string): string[] {
   if (!special.test(line)) return line.split(/\s+/).filter((word) => word !== '');

@@ -6,7 +6,7 @@ import { locateHome, splitSnapshotName } from '../../../transfer/snapshot/place.
 import { transferOptions } from '../engine.ts';
 import { runTransfers } from '../show.ts';
 
-/** A name that sorts by time. */
+/** The default name of a snapshot, which sorts by time. */
 function nameByTime(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replaceAll(':', '-');
 }

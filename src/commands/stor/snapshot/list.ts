@@ -25,7 +25,7 @@ export const list = command({
     const engine = createEngine(invocation, {}, { bulk: false });
     const home = args.directory === undefined ? undefined : locateHome(readRemotePath(args.directory, account));
     const snapshots = home && (await listSnapshots(engine, home));
-    // The snapshots of a directory outlive it.
+    // The snapshots of a directory can outlive it.
     if (home && snapshots?.length === 0) await requireThere(storage, home.directory);
     async function* rows(): AsyncGenerator<Row> {
       if (snapshots) yield* snapshots;

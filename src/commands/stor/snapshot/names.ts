@@ -5,18 +5,18 @@ import { printRemotePath, quoteRemotePath, readRemotePath } from '../../../trans
 import { findSnapshot, type Snapshot } from '../../../transfer/snapshot/list.ts';
 import { locateHome, splitSnapshotName, type SnapshotHome } from '../../../transfer/snapshot/place.ts';
 
-/** The directory of a word and its snapshots. */
+/** The snapshots of a directory. */
 export function readHome({ account }: Context, word: string): SnapshotHome {
   return locateHome(readRemotePath(word, account));
 }
 
-/** A directory, and a name of a snapshot of it. */
+/** A directory and the name of one of its snapshots. */
 export interface Named {
   readonly home: SnapshotHome;
   readonly name: string;
 }
 
-/** Reads `DIR@NAME`. @throws {UsageError} where the name is missing */
+/** Reads `DIR@NAME`. @throws {UsageError} when the name is missing */
 export function readNamed({ account }: Context, word: string): Named {
   const path = readRemotePath(word, account);
   const split = splitSnapshotName(path);
@@ -27,7 +27,7 @@ export function readNamed({ account }: Context, word: string): Named {
   return { home: locateHome(split.directory), name: split.name };
 }
 
-/** The same, of a snapshot that is whole. */
+/** Reads `DIR@NAME` and finds that complete snapshot. */
 export async function findNamed(context: Context, engine: Engine, word: string): Promise<Named & { readonly snapshot: Snapshot }> {
   const named = readNamed(context, word);
   return { ...named, snapshot: await findSnapshot(engine, named.home, named.name) };

@@ -13,7 +13,7 @@ import { dryRunOption } from '../rehearse.ts';
 import { readHome, readNamed } from './names.ts';
 import { showRows, wantsRows } from '../../../cli/rows.ts';
 
-/** A snapshot to delete, or a directory of which only left-over links go. */
+/** A snapshot to be deleted. */
 interface Doomed {
   readonly home: SnapshotHome;
   readonly snapshot: Snapshot;
@@ -25,7 +25,7 @@ function printDoomed({ snapshot: { directory, name, state } }: Doomed): string {
 
 const rowShape = { columns: ['directory', 'name', 'state'], id: 'name', fields: ['created', 'objects', 'bytes', 'tree', 'etag'] };
 
-/** Deletes snapshots, and then the links that no other one needs. */
+/** Deletes snapshots, then the links that no other snapshot needs. */
 async function* removeAll(
   context: Context,
   engine: Engine,
@@ -104,7 +104,7 @@ export const remove = command({
   ],
 });
 
-/** Unfinished snapshots older than this are those of runs that were interrupted, milliseconds. */
+/** Age from which unfinished snapshots count as left by interrupted runs, milliseconds. */
 const unfinishedAge = 24 * 3_600_000;
 
 export const prune = command({

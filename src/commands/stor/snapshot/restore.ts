@@ -26,7 +26,7 @@ interface Restoring {
   readonly dryRun: boolean;
 }
 
-/** @throws {UsageError} for a target that cannot be one */
+/** @returns true if the target exists @throws {UsageError} for an invalid target */
 async function findTarget(engine: Engine, target: RemotePath): Promise<boolean> {
   if (isInSnapshots(target)) throw new UsageError(`${printRemotePath(target)} is where snapshots are kept: restore to another directory`);
   const found = await inspect(engine.storage, target);
@@ -34,7 +34,7 @@ async function findTarget(engine: Engine, target: RemotePath): Promise<boolean> 
   return found !== undefined;
 }
 
-/** The steps that make a directory be as the snapshot has it. */
+/** The steps that restore a directory from a snapshot. */
 async function* restoreSteps(
   context: Context,
   engine: Engine,
