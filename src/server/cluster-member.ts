@@ -86,7 +86,7 @@ export async function openUnderLease(
   }
 }
 
-/** Closes after up to `timeoutMs` milliseconds in which running work may finish. */
+/** Closes after up to `timeoutMs`, in which running work may finish. */
 interface Closable {
   close(timeoutMs?: number): Promise<void>;
 }

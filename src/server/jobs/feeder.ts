@@ -51,7 +51,7 @@ export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }:
     }
   }
 
-  /** Hands one task of a job to a zone, or opens a zone for it. The last phases come first, to keep little between the phases. */
+  /** Hands one task of a job to a zone, or opens a zone for it. The last phases come first, so that few intermediate outputs pile up. */
   function feedOne(job: ActiveJob, isolation: Isolation): boolean {
     for (const phase of job.phases.toReversed()) {
       const active = [...phase.zones].find(({ load }) => load === 0);

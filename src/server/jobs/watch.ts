@@ -94,7 +94,7 @@ function createBell(): Bell {
   };
 }
 
-/** Repeats work until the signal. A failure is logged once until the work succeeds again. */
+/** Repeats work until the signal. Of consecutive failures only the first is logged. */
 async function repeat(
   work: () => Promise<void>,
   pause: number,
@@ -104,7 +104,7 @@ async function repeat(
 ): Promise<void> {
   let isFailing = false;
   for (let isFirst = true; !signal.aborted; isFirst = false) {
-    // The first run is not delayed: jobs from before the start continue immediately.
+    // The first run is not delayed, so that jobs from before the start continue immediately.
     if (!isFirst) await bell.pause(pause * (0.75 + Math.random() / 2), signal);
     if (signal.aborted) return;
     try {
