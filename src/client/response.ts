@@ -72,7 +72,7 @@ const statusWords: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-/** The error for a refused request; mentions if the body is not `{code, message}`. */
+/** The error for a refused request; its message says so if the body is not `{code, message}`. */
 export async function readError(response: HttpResponse, { url, now }: Origin): Promise<ApiError> {
   const raw = await readAll(response.body, largestLine).catch(() => new Uint8Array());
   const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
@@ -205,14 +205,14 @@ async function* readLineGroups(body: ByteStream): AsyncGenerator<string[]> {
   if (rest !== '') yield [rest];
 }
 
-/** The lines of a stream, without their ends. */
+/** The lines of a stream, without line ends. */
 export async function* readLines(body: ByteStream): AsyncGenerator<string> {
   for await (const lines of readLineGroups(body)) yield* lines;
 }
 
 async function* readRecords(response: HttpResponse, { url }: Origin, shape: Field | undefined): AsyncGenerator<unknown> {
   const [sender, hint] = [url.host, otherService(url)];
-  // Steps that wait cost more than what is done with a line: there is one for each record, not one for its line too.
+  // Awaiting costs more than processing a line: this generator awaits once per record, not also once per line.
   for await (const lines of readLineGroups(response.body)) {
     for (const line of lines) {
       if (line.trim() === '') continue;

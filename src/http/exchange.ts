@@ -16,10 +16,10 @@ export interface Exchange {
 }
 
 /**
- * States of an exchange; the request and the response go on independently of each other, because a service may respond before it has the whole
- * request. The request is `sending`, then `sent`. The response is `awaited` until its headers are there, then `arriving`, then `complete`.
- * The exchange is `over` when both have reached their last state, when the response is a complete refusal, or when anything fails; nothing
- * leaves that state.
+ * The states of an exchange. The request and the response proceed independently, because a service may respond before it has received the
+ * whole request. The request is `sending`, then `sent`. The response is `awaited` until its headers have arrived, then `arriving`, then
+ * `complete`. The exchange is `over` when both have reached their last state, when the response is a complete refusal, or when anything
+ * fails; that state is final.
  */
 interface State {
   request: 'sending' | 'sent';
@@ -72,8 +72,8 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   const isRefused = (): boolean => head !== undefined && head.status >= 300;
   /**
    * Ends the exchange when both sides have sent everything, or when the service has refused the rest of the request. In that case the
-   * request is never ended: a shorter body would look complete. A success reported before the whole request was sent only counts once it
-   * has been.
+   * request is never ended: a shorter body would look complete. A success response that arrives before the whole request was sent only
+   * counts once the request was sent.
    */
   function settle(): void {
     if (state.response !== 'complete' || !(state.request === 'sent' || isRefused())) return;

@@ -11,7 +11,7 @@ const gatheredSize = 16 * 1024;
 /** Maximum number of unread bytes before the connection is paused. */
 const mostWaiting = 2 * 1024 * 1024;
 
-/** The connection of an inbox. */
+/** What an inbox needs from its connection. */
 interface InboxOptions {
   /** True when bytes have to be copied before `add` returns. */
   readonly isShared: boolean;

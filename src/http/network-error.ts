@@ -84,7 +84,7 @@ export function toNetworkError(error: unknown, url: URL): unknown {
   return new NetworkError(`the request to ${url.host} failed: ${error.message}`, { code, cause: error });
 }
 
-/** True if a retry may succeed after this error of the connection. */
+/** True for connection errors after which a retry may succeed. */
 export function isTransient(error: unknown): boolean {
   return error instanceof NetworkError && !(error instanceof SilentServiceError) && words[error.code]?.transient === true;
 }

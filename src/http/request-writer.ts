@@ -18,7 +18,7 @@ function chooseFraming({ headers, body }: Outgoing): Framing {
   return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
 }
 
-/** The last valid value of each header: most values are those of the request before. */
+/** The last valid value of each header: most requests repeat the values of the previous one. */
 const passed = new Map<string, string>();
 
 function mayBeSent(name: string, value: string): boolean {

@@ -60,7 +60,7 @@ function trimBlanks(text: string): string {
   return text.slice(start, end);
 }
 
-/** Headers of a response: names in lower case, several of one name joined. */
+/** The headers of a response: names in lower case, repeated headers joined by commas. */
 function readHeaders(lines: readonly string[]): Headers {
   const headers: Headers = {};
   for (const line of lines) {

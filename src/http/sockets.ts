@@ -23,7 +23,10 @@ interface Pool {
   readonly waiting: (() => void)[];
 }
 
-/** Creates a sender with one request at a time per socket. */
+/**
+ * Creates a sender over plain sockets, with one request at a time on each. It is fast to load, which matters for commands with few
+ * requests.
+ */
 export function createSocketSender(options: SendOptions): Sender {
   const pools = new Map<string, Pool>();
   const sockets = new Set<Socket>();

@@ -36,7 +36,7 @@ export interface Connections {
   forward(service: ServiceName): { url: URL; send: Send };
   /** Creates a pre-signed URL. */
   presign(service: ServiceName, request: PresignedRequest): Promise<string>;
-  /** Caches a response that the same service never changes: requested once a day. */
+  /** Caches a response that never changes at the same service: it is requested at most once a day. */
   remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   close(): void;
 }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 
 /** An MD5 that is being computed. */
 export interface Hasher {
-  /** Accepts a chunk; resolves when more may follow. Undefined means immediately. */
+  /** Accepts a chunk. Resolves when more chunks may follow; undefined if they may immediately. */
   update(chunk: Uint8Array): Promise<void> | undefined;
   /**
    * Writes all following bytes to an open file too, in order, starting at this position; absent where bytes are hashed on this thread.

@@ -132,7 +132,7 @@ export function createManifestWriter(root: string, id: string): ManifestWriter {
 function readHeaders(value: unknown): Headers | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const headers = Object.entries(value as Record<string, unknown>);
-  // Only stored headers are read, and no role tags for example: somebody else may have sent the file.
+  // Only stored headers are accepted, not role tags for example: somebody else may have sent the file.
   return Object.fromEntries(headers.filter((each): each is [string, string] => isStoredHeader(each[0]) && typeof each[1] === 'string'));
 }
 

@@ -21,7 +21,7 @@ export function mayTryAgain(error: unknown): boolean {
   return isTransient(error) || (error instanceof NetworkError && damages.has(error.code));
 }
 
-/** True if a later run may succeed: transmission failed, or the service did for a while. */
+/** True if a later run may succeed: the transmission failed, or the service failed temporarily. */
 export function mayPass(error: unknown): boolean {
   return mayTryAgain(error) || error instanceof SilentServiceError || (error instanceof ApiError && error.status >= 500);
 }

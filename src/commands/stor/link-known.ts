@@ -13,7 +13,7 @@ export interface Storing {
   finish(): void;
 }
 
-/** Creates the storing of files; with `--link-known`, files that this machine stored before become links if their objects are unchanged. */
+/** Creates a `Storing`. With `--link-known`, files that this machine stored before become links if their objects are unchanged. */
 export function createStoring(
   { state, settings, note, account }: Pick<Context, 'state' | 'settings' | 'note' | 'account'>,
   { linkKnown }: { readonly linkKnown: boolean },

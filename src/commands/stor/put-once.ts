@@ -23,7 +23,7 @@ function readNoted(text: string | undefined): { version: string; etag: string; m
   return { version, etag, md5 };
 }
 
-/** The object if it has the content of the file: a run that was killed before it could note this stored it. */
+/** The object if it has the content of the file, as after a run that was killed before it could note that it stored the file. */
 export async function isStoredAlready({ storage }: Engine, { file, size }: FileSource, target: RemotePath): Promise<Stored | undefined> {
   const { headers } = (await inspect(storage, target)) ?? {};
   const md5 = headers?.['content-md5'];

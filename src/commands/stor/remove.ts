@@ -123,7 +123,7 @@ interface Removal {
   readonly until?: number | undefined;
 }
 
-/** The journal entry of an `rm`. `until` excludes entries created after the confirmation. */
+/** The journal entry of an `rm`. `until` is the time when the targets were inspected: nobody was asked about later entries. */
 function declareRemoval(options: object, targets: readonly Target[]): Work {
   const until = Math.max(...targets.map(({ seen }) => seen));
   return {

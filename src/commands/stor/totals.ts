@@ -9,7 +9,7 @@ interface Counted {
 }
 
 /**
- * Counts the files of a tree in advance, concurrently with the transfer, so that the progress can show a total. Done only where somebody
+ * Counts the files of a tree in advance, concurrently with the transfer, so that the progress display has a total. Done only where somebody
  * watches, and in a log only for long runs: listing a tree twice costs a fifth of fetching small files. Errors are reported by the transfer
  * itself.
  */

@@ -11,7 +11,7 @@ import { printRemotePath, type RemotePath } from '../path.ts';
 import { readRange, readRanges } from './ranges.ts';
 import { pauseAfter } from '../retry.ts';
 
-/** From this size, bytes, concurrent ranges are fetched when one connection is slow. */
+/** Minimum size in bytes for concurrent ranges, which are used when one connection is slow. */
 const largeSize = 64 * 1024 * 1024;
 
 /** Milliseconds before the rate of one connection is judged, and the minimum rate in bytes per second. */

@@ -8,15 +8,15 @@ import type { Processes } from '../engine.ts';
 import { isSameState, readState, type FileState } from './file-state.ts';
 
 /**
- * Temporary files that hold downloads until they are complete. Each process uses its own name for each file, so that two that write the
- * same file never touch each other's. The file of a dead process is found by the prefix of its name. In a directory that others can write
- * to, any such name may be theirs.
+ * Temporary files that hold downloads until they are complete. Each process uses its own name for each file, so that two processes that
+ * write the same file never touch each other's. The file of a dead process is found by the prefix of its name. In a directory that others
+ * can write to, a file with such a name may be theirs.
  */
 
 /** Temporary files of this program; never part of a tree. */
 export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})(?:\.(.+))?\.part$/s;
 
-/** Checksum at the end of the names that this program creates: other files hardly have it by chance. */
+/** The checksum in the names that this program creates: names of other files practically never match it. */
 function checkOf(start: string): string {
   // FNV-1a: for each file of a tree, a digest of `node:crypto` would cost more than the rest of the name.
   let hash = 0x811c9dc5;

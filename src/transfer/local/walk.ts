@@ -63,7 +63,7 @@ function inspectNow(file: string, links: LinkReader): Inspected | Promise<Inspec
   }
 }
 
-/** Milliseconds that the synchronous stat calls of a batch may take; slower file systems are asked asynchronously. */
+/** Milliseconds that the synchronous stat calls of a batch may take; slower file systems are queried asynchronously. */
 const quickBatchMs = 10;
 
 /** Number of asynchronous batches on a slow file system before synchronous calls are tried again. */

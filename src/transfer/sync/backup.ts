@@ -65,7 +65,7 @@ async function linkFile(file: string, backup: string): Promise<boolean> {
   }
 }
 
-/** Gives its name to a complete copy. */
+/** Links a complete copy to its final name. */
 async function linkFileWithin(copy: string, backup: string): Promise<boolean> {
   try {
     linkSync(copy, backup);

@@ -95,7 +95,7 @@ interface Way {
   readonly mayUseParts: boolean;
 }
 
-/** Makes a name of the target a link, unless an earlier attempt or run did. @throws {LocalError} when another object exists there */
+/** Makes a path of the target a link, unless an earlier attempt or run did. @throws {LocalError} when another object exists there */
 async function linkOnce(engine: Engine, placed: Placed, to: RemotePath, condition: LinkCondition): Promise<string> {
   try {
     return (await linkObject(engine, { from: placed.path, to }, { copiesThrough: false, ...condition })).etag;

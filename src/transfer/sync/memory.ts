@@ -15,13 +15,13 @@ export interface Known {
   readonly etag: string;
   /** Nanoseconds since the epoch. */
   readonly mtime: bigint;
-  /** Nanoseconds since the epoch. A file with another ctime may have other content in spite of its size and mtime. */
+  /** Nanoseconds since the epoch. A file whose ctime has changed may have other content, even with the same size and mtime. */
   readonly ctime?: bigint | undefined;
   /** Base64, if it was determined. */
   readonly md5?: string | undefined;
   /** Permission bits that both sides had. */
   readonly mode?: number | undefined;
-  /** The `m-mtime` of the object, if it was read; otherwise it equals `mtime`. */
+  /** The `m-mtime` of the object, if it was read; otherwise the object's time is `mtime`. */
   readonly kept?: string | undefined;
 }
 

@@ -37,7 +37,7 @@ export async function compareProperties(engine: Engine, task: Task, pair: Pair, 
   const { from, to, rel } = pair;
   if (!from || !to) return { reason: 'same', known };
   if (task.from.kind === 'remote' && task.to.kind === 'remote') {
-    // Times of two names say nothing about each other; those of a name now and in a snapshot do.
+    // The times of two different paths cannot be compared; those of one path, now and in a snapshot, can.
     const isOfSnapshot = from.path !== undefined || to.path !== undefined;
     const isUntouched = isOfSnapshot && from.changed !== undefined && from.changed === to.changed && from.etag === to.etag;
     if (!task.comparesHeaders || isUntouched) return { reason: 'same', known };

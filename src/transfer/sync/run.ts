@@ -66,7 +66,7 @@ interface Result {
 
 /** The mutable state of a run. */
 interface State {
-  /** Turned off when the source could not be read completely: entries that seem to be missing may exist. */
+  /** Set to false when the source could not be read completely: entries that seem to be missing may exist. */
   deletes: boolean;
   /** A directory that cannot be copied: its entries are skipped. */
   blocked: string | undefined;
@@ -115,7 +115,7 @@ function keepAbove({ stays }: State, rel: string): void {
   for (let at = rel.lastIndexOf('/'); at > 0; at = rel.lastIndexOf('/', at - 1)) stays.add(rel.slice(0, at));
 }
 
-/** The removal that a pair needs, unless what seems to be missing at the source may exist. */
+/** The removal that a pair needs, unless the item that seems to be missing at the source may exist there. */
 async function decideRemovalSafely({ options, state, verified }: Run, pair: Pair): Promise<Step | undefined> {
   const { task, report, onSkip } = options;
   const removal = decideRemoval(task, pair);
@@ -139,7 +139,7 @@ function listPairs({ engine, options, state, removals }: Run): AsyncGenerator<Pa
     await report.fail(error);
   };
   const from = listItems(engine, task.from, { filter, onError, onLeave: removals.leave, links, onSkip });
-  // Entries of the changed side that cannot be listed would seem to be missing: that ends the run.
+  // Entries of the changed side that cannot be listed would seem to be missing, so an error here ends the run.
   const to = isEmpty
     ? nothing<Item>()
     : listItems(engine, task.to, {
@@ -214,7 +214,7 @@ function findSettled({ options, between }: Run, { pair, removal }: Job): Known |
   return findUnchanged(pair, task, task.comparison);
 }
 
-/** Does what a pair calls for. For most pairs that is nothing: they get no promise. */
+/** Executes what a pair needs. Most pairs need nothing, and get no promise. */
 function doJob(run: Run, job: Job): Promise<Result> | Result {
   const known = findSettled(run, job);
   if (known === undefined) return doSteps(run, job);

@@ -85,7 +85,9 @@ export function createFilter(include: readonly string[], exclude: readonly strin
   return { hasFile, prunes, isChoosy: wanted.length > 0 };
 }
 
-/** True for each visit of a walk, in order, that is selected; a directory that is left is selected when everything in it was. */
+/**
+ * Called for each visit of a walk, in order; returns true if it is selected. A directory that is left is selected if everything in it was.
+ */
 export type Chooser = (visit: Pick<Visit, 'kind' | 'rel'>) => boolean;
 
 /** Where files are selected one by one, a directory is selected only with some of them in it. The root is left as `''`, at the end. */

@@ -30,7 +30,7 @@ async function isThereUnseen(storage: StorageClient, path: RemotePath): Promise<
   }
 }
 
-/** The missing parents of a path, the highest first. Parents of an existing directory are not requested. */
+/** The missing parents of a path, the highest first. The parents of an existing directory are not checked. */
 async function findMissing(storage: StorageClient, path: RemotePath): Promise<RemotePath[]> {
   const missing = [];
   for (const parent of listParents(path).toReversed()) {

@@ -8,7 +8,7 @@ import { tryAgain } from '../retry.ts';
 /** Entries requested per page. A service may return fewer. */
 const pageSize = 1000;
 
-/** For a page with fewer entries than any service returns at most, the total in its headers may show that it is the only one. */
+/** Services grant pages of at least this many entries. A shorter first page is the only one if `Result-Set-Size` equals its length. */
 const smallestPage = 256;
 
 /** Maximum number of characters in a page: far more than any page has, so that an endless one does not fill memory. */
@@ -40,7 +40,7 @@ function measureEntry(entry: Entry): number {
   return size;
 }
 
-/** Reads one page. A page includes its marker, which is dropped here; the end is a page with nothing new. */
+/** Reads one page. A page includes its marker, which is dropped here; a page with nothing else is the end. */
 async function readPage(storage: StorageClient, directory: RemotePath, marker: string | undefined): Promise<Page> {
   const { account, path } = directory;
   const { headers, records } = await storage.listDirectory({ account, path, limit: pageSize, marker });

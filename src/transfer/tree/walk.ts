@@ -68,11 +68,14 @@ interface Level {
   at: number;
   /** Position up to which the page was searched for directories to request in advance. */
   scanned: number;
-  /** First pages of directories ahead, by name. */
+  /** First pages requested in advance, by the names of their directories. */
   begun: Map<string, ReturnType<typeof startListing>>;
 }
 
-/** Visits everything below a directory in the order of `comparePaths`. Directories ahead are listed concurrently; memory is bounded. */
+/**
+ * Visits everything below a directory in the order of `comparePaths`. The next directories are listed in advance and concurrently; memory
+ * is bounded.
+ */
 export async function* walkRemote(storage: StorageClient, root: RemotePath, options: WalkOptions = {}): AsyncGenerator<Visit> {
   const { ahead = usualAhead, maxDepth = Infinity, onError, prune = () => false } = options;
 

@@ -20,7 +20,7 @@ export async function* listUploads(storage: StorageClient, account: string): Asy
   }
 }
 
-/** Requests the place of an upload's parts. Without an answer it is taken from the first characters of the id. */
+/** Requests the place of an upload's parts. If the service cannot tell, their directory is named by the first characters of the id. */
 async function locateUpload(storage: StorageClient, account: string, id: string): Promise<UploadPlace> {
   try {
     const { headers } = await storage.answer(operations.redirectUpload, { account, id });

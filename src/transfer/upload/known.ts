@@ -13,13 +13,13 @@ import { pickStoredHeaders } from '../tree/link.ts';
 import type { PutOptions, Stored } from './parts.ts';
 import { uploadObject } from './upload.ts';
 
-/** Smaller files are sent, bytes: a link takes two to three requests instead of one. */
+/** Minimum size in bytes of files that are linked: a link takes two to three requests, an upload one. */
 const smallestLinked = 128 * 1024;
 
 /** Maximum number of objects remembered; the oldest are forgotten. */
 const mostKnown = 200_000;
 
-/** Number of copies of an object whose headers do not say. */
+/** Number of copies when the headers of an object do not state it. */
 const usualCopies = 2;
 
 /** Uploads files, or creates a link where this machine has stored an object with the same bytes before. */
@@ -81,8 +81,8 @@ function isSameFile({ file, size, mtime, ctime }: FileSource): boolean {
 }
 
 /**
- * Creates a link to an object of the account, with no condition or only with the one that the target must not exist. The service compares
- * the etag in the same step.
+ * Creates a link to an object of the account, unconditionally or only if the target does not exist. The service compares the etag in the
+ * same step.
  * @returns true if the target has that version now; false when the bytes have to be sent
  */
 async function link({ storage }: Engine, from: RemotePath, to: RemotePath, etag: string, options: PutOptions): Promise<boolean> {

@@ -8,23 +8,23 @@ import { checkInterrupted } from '../../base/errors.ts';
 
 /**
  * Sends a file that is large enough for parts in one request. That is half the work for the service, but an interruption loses all bytes
- * sent. So the request goes on only while it is fast, and only for files that can be sent again in a few seconds.
+ * sent. So the request continues only while it is fast, and only for files that can be sent again in a few seconds.
  */
 
-/** Larger files are sent in parts, bytes. */
+/** Maximum size of a file sent in one request, bytes; larger ones are sent in parts. */
 const largestQuick = 512 * 1024 * 1024;
 
 /** Milliseconds before the rate of the request is judged, and the minimum rate in bytes per second. */
 const probation = 500;
 const quickEnough = 80 * 1024 * 1024;
 
-/** The request is not given up when at most this many bytes are left. */
+/** The request is not given up any more when at most this many bytes are left. */
 const shortRest = 64 * 1024 * 1024;
 
 /** Ends the body of a request that is too slow. */
 class TooSlow extends Error {}
 
-/** True if one request may do: parts were not requested, and none have been sent. */
+/** True if a single request may be tried: parts were not requested, and none have been sent. */
 export function mayBeQuick(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions): boolean {
   const wantsParts = options.alwaysInParts === true || engine.partSize !== undefined || engine.throttle !== undefined;
   return !wantsParts && source.size <= largestQuick && !isBegun(engine, source, target, options);
@@ -42,7 +42,7 @@ async function* checkPace(chunks: AsyncIterable<Uint8Array>, size: number): Asyn
   }
 }
 
-/** Sends a file once by `send`, which makes one request. Returns undefined if that is slow or fails in a way in which parts may succeed. */
+/** Sends a file once by `send`, which makes one request. Returns undefined if that is too slow, or fails in a way that parts may avoid. */
 export async function uploadQuickly<R>(
   engine: Engine,
   source: FileSource,

@@ -13,7 +13,7 @@ import { checkPrecondition, hasCondition } from '../precondition.ts';
 import { mayBeQuick, uploadQuickly } from './quick.ts';
 import { readWholeFile, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from '../local/source.ts';
 
-/** Before larger bodies are sent, another request checks whether they would be accepted, bytes. */
+/** Size in bytes above which separate requests first check whether the body would be accepted. */
 const askFirst = 1024 * 1024;
 
 /** Files of at most this size are read in one call and sent with their MD5, bytes. */

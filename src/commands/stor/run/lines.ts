@@ -166,7 +166,7 @@ function startLines(context: Context, lines: AsyncIterable<string>, { parallel, 
 
 /**
  * Runs lines and yields a receipt for each, in the order of the lines.
- * @param most maximum number of receipts yielded together; while lines are running, those of some milliseconds are
+ * @param most maximum number of receipts yielded together; while lines are running, receipts are collected for some milliseconds
  */
 async function* runAll(context: Context, lines: AsyncIterable<string>, options: LinesOptions, most: number): AsyncGenerator<Receipt[]> {
   const { world } = context;
@@ -210,7 +210,7 @@ function printReceipt(receipt: Receipt): string {
   return `${escapeData(JSON.stringify(receipt))}\n`;
 }
 
-/** Ends when what was written last did not arrive: those receipts count as not handed over. */
+/** Ends when the last write did not reach its reader: those receipts count as not delivered. */
 async function* printReceipts({ world }: Context, batches: AsyncIterable<readonly Receipt[]>): AsyncGenerator<Uint8Array> {
   const out = world.stdout.stream;
   let isLost = false;
@@ -222,7 +222,7 @@ async function* printReceipts({ world }: Context, batches: AsyncIterable<readonl
     for await (const receipts of batches) {
       if (receipts.length === 0) continue;
       yield Buffer.from(receipts.map(printReceipt).join(''));
-      // A stream says one turn later that nobody reads it any more.
+      // A stream reports one turn of the event loop later that its reader is gone.
       await new Promise((resolve) => void setImmediate(resolve));
       if (isLost) return;
     }

@@ -94,7 +94,7 @@ export function findTouches(
   return { reads: sources.flatMap(at(sides?.sources ?? 'either')), changes: targets.flatMap(at(sides?.target ?? 'either')) };
 }
 
-/** Whether the longer of two paths begins with the shorter. Their last characters differ more often than their first ones. */
+/** True if the longer of two paths begins with the shorter. The last characters are compared first, because they differ more often. */
 function isWithin(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   const last = short.length - 2;
