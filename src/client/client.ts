@@ -57,7 +57,8 @@ export interface CallOptions extends Pick<Outgoing, 'signal' | 'mayPause'> {
   /** Creates the body anew for each attempt; without it, a request with a stream is not retried. */
   body?: () => Body;
   /**
-   * The user's interruption does not abort this call: it undoes an earlier one, or its effect would be lost track of. `signal` aborts it.
+   * The user's interruption does not abort this call, because it undoes an earlier one, or its effect would be lost track of. `signal`
+   * does.
    */
   outlasts?: boolean;
 }

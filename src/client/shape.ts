@@ -131,8 +131,9 @@ function fits(value: unknown, plan: Plan): boolean {
 }
 
 /**
- * Checks that a value has its declared shape and returns it. @param sender for messages @throws {NetworkError} `UnreadableReply`, naming
- * the first mismatch
+ * Checks that a value has its declared shape and returns it.
+ * @param sender for messages
+ * @throws {NetworkError} `UnreadableReply`, naming the first mismatch
  */
 export function checkShape<T = unknown>(value: unknown, shape: Field<T> | undefined, sender: string, hint?: string): T {
   if (shape === undefined || fits(value, planOf(shape))) return value as T;

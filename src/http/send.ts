@@ -47,8 +47,8 @@ export interface SessionMemory {
 
 /**
  * Sends one request and resolves when the headers of the response have arrived. The connection is free once the body, even an empty one,
- * was read to its end. It does not sign, retry or follow redirections. @throws {NetworkError} also while the response body is read, when it
- * ends before its announced length
+ * was read to its end. It does not sign, retry or follow redirections.
+ * @throws {NetworkError} also while the response body is read, when it ends before its announced length
  */
 export type Send = (outgoing: Outgoing) => Promise<HttpResponse>;
 

@@ -186,7 +186,7 @@ function hashThere(place: Place): Hasher {
     filled = 0;
   }
 
-  /** Tells the thread that no more bytes follow. The thread ignores messages after that. */
+  /** Tells the thread that no more bytes follow. This has to be the last message: the thread then forgets the hasher. */
   function finish(): void {
     if (isEnding) return;
     isEnding = true;

@@ -45,7 +45,8 @@ function replacePlaceholders(line: string, found: readonly Occurrence[]): string
 
 /**
  * Replaces each `{}` in a shell command by `"$1"`. Each `{}` has to be an argument of its own, so that a name never becomes part of the
- * text that a shell parses. @throws {UsageError} for `{}` elsewhere, with the command to type
+ * text that a shell parses.
+ * @throws {UsageError} for `{}` elsewhere, with the command to type
  */
 export function prepareLine(line: string): string {
   if (!line.includes(placeholder)) return line;

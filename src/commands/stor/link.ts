@@ -14,8 +14,8 @@ import { requireThere } from './paths.ts';
 const refusals = new Set([400, 403, 404, 409]);
 
 /**
- * Creates the link without inspecting its ends: services refuse directories as source or target. @returns undefined if the ends have to be
- * inspected
+ * Creates the link without inspecting its ends: services refuse directories as source or target.
+ * @returns undefined if the ends have to be inspected
  */
 async function tryLink<T>(source: RemotePath, target: RemotePath, link: (to: RemotePath) => Promise<T>): Promise<T | undefined> {
   if (!areApart(source, target)) return undefined;

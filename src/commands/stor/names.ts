@@ -45,8 +45,8 @@ export interface Named {
 const largestList = 256 * 1024 * 1024;
 
 /**
- * The names in a file: NUL-terminated if it has any NUL, else one per line. Empty names are left out. @throws {UsageError} unless the file
- * is UTF-8
+ * The names in a file: NUL-terminated if it has any NUL, else one per line. Empty names are left out.
+ * @throws {UsageError} unless the file is UTF-8
  */
 async function readList({ world }: Context, file: string): Promise<string[]> {
   const bytes = await readInput(world, file, largestList);

@@ -5,7 +5,7 @@ import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
 import { mayPass } from '../../transfer/retry.ts';
 
-/** Single transfers of fewer bytes are so short that they are not recorded. */
+/** Minimum size in bytes of a single transfer that is recorded; smaller ones take too little time. */
 const worthNoting = 8 * 1024 * 1024;
 
 /** Records in the journal what a command does. */
@@ -117,8 +117,8 @@ export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, s
 }
 
 /**
- * Runs recorded work. It stays in the journal when it is interrupted or a later run may succeed. @param begins record from the first step
- * on
+ * Runs recorded work. It stays in the journal when it is interrupted or a later run may succeed.
+ * @param begins record from the first step on
  */
 export async function* recordWork<T>(
   recorder: Recorder,

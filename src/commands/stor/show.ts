@@ -65,7 +65,8 @@ function one(work: () => Promise<Row | undefined>): AsyncIterable<Row> {
 
 /**
  * Like `runTransfers`, for a single file or object, whose error is thrown directly: for a small one, most of what `runTransfers` sets up
- * costs more than the transfer. @param work returns the row; undefined when there was nothing to do
+ * costs more than the transfer.
+ * @param work returns the row; undefined when there was nothing to do
  */
 export async function runTransfer(
   context: Context,

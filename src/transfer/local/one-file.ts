@@ -110,8 +110,8 @@ export function claimFolder(storage: StorageClient, folder: string): void {
 }
 
 /**
- * Notes the directories between the root of a tree and one of its files. @throws {LocalError} when one is also the directory of another
- * name
+ * Notes the directories between the root of a tree and one of its files.
+ * @throws {LocalError} when one is also the directory of another name
  */
 export function claimWay(storage: StorageClient, file: string, rel: string): void {
   const root = file.slice(0, -rel.length - 1);

@@ -15,8 +15,8 @@ export interface Pair<B extends Item = Item> {
 interface Reader<T> {
   readonly head: T | undefined;
   /**
-   * Advances to the next item. @throws {NetworkError} when the items are not in order: out of order, an item would seem to be missing and
-   * its counterpart would be removed
+   * Advances to the next item.
+   * @throws {NetworkError} when the items are not in order: an item would then seem to be missing, and its counterpart would be removed
    */
   advance(): Promise<void>;
 }

@@ -84,7 +84,8 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
 
 /**
  * Creates another name for an object, which copies no bytes. Where the service refuses links, the bytes are copied through this machine if
- * `copiesThrough` is set. @throws {ApiError} otherwise, with a hint to allow that
+ * `copiesThrough` is set.
+ * @throws {ApiError} otherwise, with a hint to allow that
  */
 export async function linkObject(
   engine: Engine,
@@ -112,7 +113,8 @@ export async function linkObject(
 
 /**
  * Creates another name for an object where nothing exists. The specification defines conditions for objects only: a service may ignore that
- * of a link, so the target is checked before. @throws {ApiError} 412 when something exists there
+ * of a link, so the target is checked before.
+ * @throws {ApiError} 412 when something exists there
  */
 export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
   const { to, etag } = step;

@@ -100,8 +100,8 @@ async function* readPages(
 }
 
 /**
- * Lists a directory again that returned fewer entries than announced. @throws {NetworkError} unless concurrent changes can explain all
- * missing entries
+ * Lists a directory again that returned fewer entries than announced.
+ * @throws {NetworkError} unless concurrent changes can explain all missing entries
  */
 async function checkMissing(storage: StorageClient, directory: RemotePath, count: ListingCount): Promise<void> {
   // An entry that was renamed while the listing was read may have been in no page. HTTP dates have a resolution of one second.

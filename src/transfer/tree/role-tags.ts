@@ -6,7 +6,8 @@ import { pickStoredHeaders } from './link.ts';
 import { changeMetadata } from './metadata.ts';
 
 /**
- * Changes the role tags of one entry; its other headers stay. @returns its roles after the change; undefined when the entry does not exist
+ * Changes the role tags of one entry; its other headers stay.
+ * @returns its roles after the change; undefined when the entry does not exist
  */
 export async function changeRoleTags(
   { storage, signal }: { storage: StorageClient; signal: AbortSignal },

@@ -75,7 +75,8 @@ function step(pieces: readonly Piece[], places: ReadonlySet<number>, letter: str
 /**
  * Compiles a pattern into a test for names or paths: `*` and `?` stop at slashes, `**` does not; a backslash escapes the next character.
  * Without `classes` brackets are literal. All alternatives are followed in parallel, so that matching takes at most time proportional to
- * the length of the pattern times that of the text. @throws {UsageError} for an invalid class, such as `[z-a]`
+ * the length of the pattern times that of the text.
+ * @throws {UsageError} for an invalid class, such as `[z-a]`
  */
 export function createMatcher(pattern: string, { classes = true }: { classes?: boolean } = {}): (text: string) => boolean {
   let pieces: Piece[];
