@@ -1,6 +1,6 @@
 /**
  * Passes through the chunks of a body. `giveUp` is called when no chunk arrives for this many milliseconds, even if other bytes do: endless
- * chunk sizes and trailers count as silence too. Time in which the reader does not ask for a chunk does not count.
+ * chunk sizes and trailers count as silence too. Time in which the reader does not request a chunk does not count.
  */
 export async function* watchSilence(
   chunks: AsyncIterable<Uint8Array>,

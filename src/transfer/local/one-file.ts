@@ -78,7 +78,7 @@ export function noteMade(storage: StorageClient, file: string): Stats | undefine
   return made;
 }
 
-/** @throws {LocalError} when a file exists already under another name that this run created */
+/** @throws {LocalError} when a path leads to a file that this run has created under another name */
 export function assertApart(storage: StorageClient, file: string): void {
   const stats = inspect(file);
   if (stats === undefined || findMade(storage).files.get(stats.dev)?.has(stats.ino) !== true) return;

@@ -88,8 +88,8 @@ function endLater(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * Creates an upload. The request is never retried: each one would create an upload. An interruption does not abort it immediately, or the
- * id of an upload that the service has created would be lost.
+ * Creates an upload. The request is never retried: each attempt would create another upload. An interruption does not abort it immediately,
+ * because the id of an upload that the service has just created would be lost.
  */
 export async function createUpload(
   { storage, signal }: Pick<Engine, 'storage' | 'signal'>,
