@@ -55,15 +55,15 @@ function createLookup(memory: Iterable<Known>): (rel: string) => Known | undefin
   };
 }
 
-/** Compares two heads: negative if `a` comes first, positive if `b` does, 0 for the same path. */
+/** Compares the next items of two sides: negative if `a` comes first, positive if `b` does, 0 for the same path. */
 function compareHeads(a: Item | undefined, b: Item | undefined): number {
   if (a === undefined) return 1;
   return b === undefined ? -1 : comparePaths(a.rel, b.rel);
 }
 
 /**
- * Merges two sorted sides and the memory of an earlier run as streams: only the heads are held. Each path is compared once with the one
- * before it on its side and once with the other side: for 10,000 files only steps that wait take longer.
+ * Merges two sorted sides and the memory of an earlier run as streams: only the next item of each is held. Each path is compared once with
+ * the one before it on its side and once with the other side: with 10,000 files, only awaiting takes longer.
  */
 export async function* mergeSides<B extends Item>(
   from: AsyncIterable<Item>,

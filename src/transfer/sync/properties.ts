@@ -13,7 +13,7 @@ import type { Pair } from './merge.ts';
 import { createChangedError, isExpected, type Step } from './steps.ts';
 import { engineAt } from './tree.ts';
 
-/** The result of comparing properties beside the content, which change without it: stored headers, permission bits. */
+/** Properties of files and objects other than their content, which can change without it: stored headers and permission bits. */
 
 interface Compared {
   readonly reason: 'same' | 'headers' | 'mode';
