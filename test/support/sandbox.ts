@@ -130,6 +130,18 @@ function returnCode(home: string): void {
   if (shared !== undefined && existsSync(join(home, codeFolder))) linkFiles(join(home, codeFolder), shared);
 }
 
+/** Removes a home. Threads of a service that was killed may still be within a system call that makes a file there. */
+function removeHome(home: string): void {
+  for (let left = 40; ; left -= 1) {
+    try {
+      return rmSync(home, { recursive: true, force: true });
+    } catch (error) {
+      if (left === 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    }
+  }
+}
+
 /** A new sandbox and how to remove it. */
 export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
   const home = mkdtempSync(join(tmpdir(), 'cloud-e2e-'));
@@ -168,7 +180,7 @@ export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
   };
   const remove = (): void => {
     returnCode(home);
-    rmSync(home, { recursive: true, force: true });
+    removeHome(home);
   };
   return { sandbox, remove };
 }
