@@ -55,7 +55,7 @@ describe('a forged plan', () => {
   };
   const forgeries: readonly [name: string, way: 'up' | 'down', forgery: () => Forgery, message: string][] = [
     ['reads a file elsewhere', 'up', () => ({ step: up('a', { from: place('secret') }) }), 'is not a below'],
-    ['reads by ..', 'up', () => ({ step: up('../secret', { to: 'stor:/demo/stor/secret' }) }), 'no path below'],
+    ['reads by ..', 'up', () => ({ step: up('../secret', { to: 'stor:/demo/stor/secret' }) }), 'not a path below'],
     ['reads by .. in the place alone', 'up', () => ({ step: up('x', { from: `${place('tree')}/x/../../secret` }) }), 'is not x below'],
     ['writes an object elsewhere', 'up', () => ({ step: up('a', { to: 'stor:/demo/stor/elsewhere' }) }), 'is not a below'],
     ['writes to another account', 'up', () => ({ step: up('a', { to: `stor:/other/stor/${remote}/a` }) }), 'is not a below'],
@@ -64,7 +64,7 @@ describe('a forged plan', () => {
       'writes a file by ..',
       'down',
       () => ({ step: down('../secret', { from: 'stor:/demo/stor/secret', to: place('secret') }) }),
-      'no path below',
+      'not a path below',
     ],
     [
       'deletes elsewhere',
@@ -78,7 +78,7 @@ describe('a forged plan', () => {
       () => ({ step: { action: 'delete', rel: 'secret', to: place('secret'), target: { size: 15 } } }),
       'is not secret below',
     ],
-    ['deletes its root', 'down', () => ({ step: { action: 'rmdir', rel: '', to: place('tree') } }), 'no path below'],
+    ['deletes its root', 'down', () => ({ step: { action: 'rmdir', rel: '', to: place('tree') } }), 'not a path below'],
     ['has no condition', 'down', () => ({ step: down('a', { target: undefined }) }), '"target" does not say'],
     ['has half a condition', 'down', () => ({ step: down('a', { target: { size: 1 } }) }), '"target" does not say'],
     ['has the condition of the other kind', 'up', () => ({ step: up('a', { target: { size: -1 } }) }), '"target" does not say'],
