@@ -147,7 +147,7 @@ export class ApiError extends CloudError {
 
   get exitCode(): number {
     if (this.status === 404) return exitCodes.notFound;
-    // The object storage reports clock skew with 400; it is an authentication failure all the same.
+    // The object storage reports clock skew with 400; it is an authentication failure nevertheless.
     if (this.status === 401 || this.status === 403 || this.code === 'ClockSkew') return exitCodes.notAllowed;
     return exitCodes.failed;
   }

@@ -1,3 +1,4 @@
+import { isRecord } from '../base/is-record.ts';
 import { isSystemError, LocalError, UsageError } from '../base/errors.ts';
 import { readPrivate, readUserFile, UntrustedFile, withLock, writePrivate } from '../base/private-files.ts';
 
@@ -22,7 +23,7 @@ export function readJsonFile(path: string, trust: Trust): Record<string, unknown
   const hint = 'fix or delete the file';
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isRecord(value)) return value;
   } catch (error) {
     throw new UsageError(`${path}: not JSON: ${error instanceof Error ? error.message : ''}`, { hint });
   }

@@ -18,16 +18,6 @@ function chooseFraming({ headers, body }: Outgoing): Framing {
   return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
 }
 
-/** The last valid value of each header: most requests repeat the values of the previous one. */
-const passed = new Map<string, string>();
-
-function mayBeSent(name: string, value: string): boolean {
-  if (passed.get(name) === value) return true;
-  if (!isToken(name) || !isFieldValue(value)) return false;
-  passed.set(name, value);
-  return true;
-}
-
 /** The request line and headers. @throws {UsageError} for characters that would corrupt the request */
 function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing): Buffer {
   const given: Record<string, string> = { host: url.host };
@@ -40,7 +30,7 @@ function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing
   if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is not a method of HTTP`);
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of Object.entries(given)) {
-    if (!mayBeSent(name, value)) {
+    if (!isToken(name) || !isFieldValue(value)) {
       throw new UsageError(`the header ${JSON.stringify(name)} holds a character that cannot be sent in one`);
     }
     text += `${name}: ${value}\r\n`;

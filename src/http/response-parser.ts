@@ -1,5 +1,5 @@
 import type { Headers } from '../api/message.ts';
-import { isFieldValue, readName, token } from './syntax.ts';
+import { isFieldValue, isToken, token } from './syntax.ts';
 import { createFailure } from './network-error.ts';
 
 /**
@@ -65,10 +65,10 @@ function readHeaders(lines: readonly string[]): Headers {
   const headers: Headers = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
-    const name = readName(line.slice(0, Math.max(0, colon)));
+    const given = line.slice(0, Math.max(0, colon));
     const text = line.slice(colon + 1);
-    if (name === undefined || !isFieldValue(text)) refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
-    const value = trimBlanks(text);
+    if (!isToken(given) || !isFieldValue(text)) refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
+    const [name, value] = [given.toLowerCase(), trimBlanks(text)];
     headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
   }
   return headers;

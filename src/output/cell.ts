@@ -1,3 +1,4 @@
+import { isRecord } from '../base/is-record.ts';
 import { escapeControl } from './escape.ts';
 import type { CellKind, CellWriter } from './kinds.ts';
 import { formatAge, formatSize } from './units.ts';
@@ -27,7 +28,7 @@ function findName(value: object): string | undefined {
 
 function writeItem(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return findName(value) ?? JSON.stringify(value);
+  if (isRecord(value)) return findName(value) ?? JSON.stringify(value);
   return writeNested(value);
 }
 

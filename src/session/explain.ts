@@ -2,6 +2,7 @@ import {
   ApiError,
   CloudError,
   describeSystemError,
+  isMissing,
   isSystemError,
   LocalError,
   NotFoundError,
@@ -103,8 +104,8 @@ const missingPath = /^\/([^/]+)\/(.+) (?:does not exist|matches nothing)/s;
  * the hint is unchanged.
  */
 export async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
-  const isMissing = error instanceof NotFoundError || (error instanceof ApiError && error.status === 404);
-  if (!isMissing || error.hint?.startsWith(listing) !== true) return error;
+  const isAbsent = error instanceof NotFoundError || isMissing(error);
+  if (!isAbsent || error.hint?.startsWith(listing) !== true) return error;
   const [, account, path] = missingPath.exec(error.message) ?? [];
   if (account === undefined || path === undefined) return error;
   const names = path.split('/').slice(0, -1);

@@ -1,4 +1,4 @@
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, isMissing } from '../../base/errors.ts';
 import type { StorageClient } from '../../client/client.ts';
 import type { Context } from '../../cli/command.ts';
 
@@ -25,8 +25,7 @@ async function attempt(failures: Failures, what: string, work: () => Promise<unk
   try {
     await work();
   } catch (error) {
-    const isGone = error instanceof ApiError && error.status === 404;
-    if (!isGone) failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    if (!isMissing(error)) failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/is-record.ts';
 import type { Json } from './response.ts';
 
 /** Types of the fields of a record, as in the tables of section 2. */
@@ -10,7 +11,7 @@ const tests: Readonly<Record<Shape[string], (value: unknown) => boolean>> = {
   date: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
   uuid: (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iu.test(value),
   list: Array.isArray,
-  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  object: isRecord,
 };
 
 /** Returns the first field whose type is wrong, and its value; undefined when all are right. */

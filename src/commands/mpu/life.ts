@@ -3,7 +3,7 @@ import { command } from '../../cli/command.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { listFieldNames } from '../../cli/shapes.ts';
-import { ApiError, UsageError } from '../../base/errors.ts';
+import { isMissing, UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findUpload, getUpload, listUploads } from '../../transfer/upload/find-upload.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
@@ -52,7 +52,7 @@ export const list = command({
         return { ...(await getUpload(storage, place)), partsDirectory: printRemotePath(partsDirectory(place)) };
       } catch (error) {
         // The upload was finished while the list was read.
-        if (error instanceof ApiError && error.status === 404) return undefined;
+        if (isMissing(error)) return undefined;
         throw error;
       }
     }
@@ -61,7 +61,7 @@ export const list = command({
         for await (const row of runOrdered(listUploads(storage, account), describe, { limit: parallel })) if (row) yield row;
       } catch (error) {
         // Some services have no directory of uploads until an account has created one.
-        if (!(error instanceof ApiError) || error.status !== 404) throw error;
+        if (!isMissing(error)) throw error;
       }
     }
     return records(rows(), {

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
 import { flag, number, type Values } from '../../cli/parameters.ts';
 import { canAsk, confirm } from '../../cli/prompt.ts';
+import { countOf } from '../../base/count.ts';
 import { PartialError, UsageError } from '../../base/errors.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
 import type { Side } from '../../transfer/sync/tree.ts';
@@ -64,8 +65,5 @@ export async function confirmDeletion(
       hint: 'to see them: add --dry-run',
     });
   if (!yes && count > 0)
-    await confirm(
-      world,
-      `Delete ${count} ${count === 1 ? 'entry' : 'entries'} that ${count === 1 ? 'is' : 'are'} only in ${printSide(to)}?`,
-    );
+    await confirm(world, `Delete ${countOf(count, 'entry', 'entries')} that ${count === 1 ? 'is' : 'are'} only in ${printSide(to)}?`);
 }

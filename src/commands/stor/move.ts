@@ -1,6 +1,6 @@
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { some, type Arguments } from '../../cli/parameters.ts';
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, isMissing } from '../../base/errors.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Output } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
@@ -35,7 +35,7 @@ async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<
   try {
     await engine.storage.deleteObject({ ...from, ifMatch: etag });
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return;
+    if (isMissing(error)) return;
     if (!(error instanceof ApiError) || error.status !== 412) throw error;
     throw new ApiError(
       412,

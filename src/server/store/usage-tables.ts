@@ -44,7 +44,7 @@ const sqliteStatements: readonly RawBuilder<unknown>[] = [
     select ${loginOf('parent')}, sum(coalesce(size, 0)), sum(${objectOf('parent')}) from entries where type = 'object' group by 1`),
   sql.raw(`create trigger usage_of_new after insert on entries when new.type = 'object' begin ${addEntry('new', '+')} end`),
   sql.raw(`create trigger usage_of_old after delete on entries when old.type = 'object' begin ${addEntry('old', '-')} end`),
-  // A directory may replace an object, or the other way round; most updates change neither type nor size.
+  // A directory may replace an object, or an object a directory; most updates change neither type nor size.
   sql.raw(`create trigger usage_of_added after update of type, size on entries
     when new.type = 'object' and (old.type <> 'object' or old.size is not new.size) begin ${addEntry('new', '+')} end`),
   sql.raw(`create trigger usage_of_replaced after update of type, size on entries

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, isMissing } from '../../base/errors.ts';
 import { drainPool } from '../../base/parallel.ts';
 import type { Engine } from '../engine.ts';
 import { inspect } from '../inspect.ts';
@@ -39,7 +39,7 @@ async function findNeeded(
       }
     } catch (error) {
       // Another process has deleted the snapshot.
-      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      if (!isMissing(error)) throw error;
     }
   }
   return needed;

@@ -2,7 +2,7 @@ import type { Entry } from '../../api/objects.ts';
 import { inspect } from '../inspect.ts';
 import type { Engine } from '../engine.ts';
 import { mapInParallel } from '../../base/parallel.ts';
-import { ApiError, NotFoundError } from '../../base/errors.ts';
+import { isMissing, NotFoundError } from '../../base/errors.ts';
 import { joinPath, printRemotePath, quoteRemotePath } from '../path.ts';
 import { listEntries } from '../tree/list.ts';
 import type { SnapshotHome } from './place.ts';
@@ -30,7 +30,7 @@ export async function listThere({ storage }: Pick<Engine, 'storage'>, directory:
   try {
     for await (const entry of listEntries(storage, directory)) entries.push(entry);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    if (!isMissing(error)) throw error;
   }
   return entries;
 }

@@ -1,7 +1,7 @@
 import { existsSync, rmdirSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
-import { ApiError, ifThere, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
+import { ApiError, ifThere, isMissing, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import type { Engine } from '../engine.ts';
 import { fetchFile } from '../download/fetch-file.ts';
@@ -236,7 +236,7 @@ async function deleteRemote(engine: Engine, path: RemotePath, expected: Expected
     const ifMatch = expected?.etag === '' ? undefined : expected?.etag;
     await tryAgain(() => engine.storage.deleteObject({ ...path, ifMatch }), engine);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return;
+    if (isMissing(error)) return;
     if (isConditionFailed(error)) throw createChangedError(printRemotePath(path));
     throw error;
   }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, isMissing } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { drainPool } from '../../base/parallel.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
@@ -44,7 +44,7 @@ export async function removeEntry(
   } catch (error) {
     if (isConditionFailed(error))
       throw new ApiError(error.status, error.code, `${printRemotePath(path)} was changed meanwhile: left alone`, { cause: error });
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    if (!isMissing(error)) throw error;
   }
 }
 

@@ -178,7 +178,7 @@ function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: obj
       memory.write(upload.name, { ...about, ...state, pid: processes.own, at: Date.now() });
       areKept = true;
     } catch (error) {
-      // Without notes the file is stored all the same; the upload only cannot be resumed.
+      // Without notes the file is still stored, but the upload cannot be resumed.
       if (!isSystemError(error)) throw error;
     }
   };

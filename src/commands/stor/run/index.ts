@@ -6,6 +6,7 @@ import { command, type Context } from '../../../cli/command.ts';
 import { openStdin, resolvePath } from '../../../cli/input.ts';
 import { flag, one } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
+import { countOf } from '../../../base/count.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { isNamedPipe, openToRead } from '../../../transfer/local/named-pipe.ts';
 import { assertInside, assertPlanned, isRemoval, readHead, type PlanHead } from '../../../transfer/sync/plan.ts';
@@ -79,7 +80,7 @@ async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolea
   }
   let removals = 0;
   for await (const step of plan.steps) if (isRemoval(step)) removals += 1;
-  if (removals > 0) await confirm(world, `Delete ${removals} ${removals === 1 ? 'entry' : 'entries'} in ${where}?`);
+  if (removals > 0) await confirm(world, `Delete ${countOf(removals, 'entry', 'entries')} in ${where}?`);
 }
 
 export const run = command({

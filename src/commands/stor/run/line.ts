@@ -43,7 +43,6 @@ const harmless = new Set(['quiet', 'json', 'output', 'noInput']);
 const refused = lazily(() => Object.keys(globalOptions()).filter((name) => !harmless.has(name)));
 
 /** The parser for lines with more than flags and arguments. */
-const loadParser = lazily(async () => await import('../../../cli/parser.ts'));
 
 /** Parses a line; undefined for one without a command. A leading `cloud stor` is optional. @throws {UsageError} */
 export async function readLine(text: string): Promise<ReadLine | undefined> {
@@ -63,7 +62,7 @@ export async function readLine(text: string): Promise<ReadLine | undefined> {
     path.push(child[0]);
     node = child[1];
   }
-  const parsed = parsePlainLine(node, words) ?? (await loadParser()).parseCommandLine(node, ['stor', ...path], words);
+  const parsed = parsePlainLine(node, words) ?? (await import('../../../cli/parser.ts')).parseCommandLine(node, ['stor', ...path], words);
   const odd = refused().find((name) => isGiven(parsed.globals[name]));
   if (parsed.wantsHelp || odd !== undefined)
     throw new UsageError(`${odd === undefined ? '--help' : `--${odd}`} is not for a line: give it to cloud stor run itself`);

@@ -76,7 +76,7 @@ export function findTouches(
 ): Touches {
   const name = path.join(' ');
   const how = changed[name];
-  const isOdd = withPaths.some((name) => isGiven(options[name]));
+  const isOdd = withPaths.some((option) => isGiven(options[option]));
   const words = Object.values(args)
     .flat()
     .filter((word) => typeof word === 'string');
@@ -94,15 +94,8 @@ export function findTouches(
   return { reads: sources.flatMap(at(sides?.sources ?? 'either')), changes: targets.flatMap(at(sides?.target ?? 'either')) };
 }
 
-/** True if the longer of two paths begins with the shorter. The last characters are compared first, because they differ more often. */
-function isWithin(one: string, other: string): boolean {
-  const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  const last = short.length - 2;
-  return short.charCodeAt(last) === long.charCodeAt(last) && long.startsWith(short);
-}
-
 function overlap(a: readonly string[], b: readonly string[]): boolean {
-  for (const one of a) for (const other of b) if (isWithin(one, other)) return true;
+  for (const one of a) for (const other of b) if (one.startsWith(other) || other.startsWith(one)) return true;
   return false;
 }
 
