@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { quietly } from './zone-usage.ts';
+import { quietly } from '../../base/quietly.ts';
 
 /** Control groups that limit the memory of a whole zone, where this process may create groups (cgroups(7)). */
 

@@ -5,7 +5,7 @@ import type { ControlGroups } from './control-groups.ts';
 import { writeNamespaces } from './namespaces.ts';
 import type { VisibleSystem } from './visible-system.ts';
 import { createIdentity, createPlace, createStagedPlace, entryPoint, type Identity, type ZonePlace } from './zone-place.ts';
-import { quietly } from './zone-usage.ts';
+import { quietly } from '../../base/quietly.ts';
 
 /** The kinds of isolation of tasks from the rest of the machine, strongest first. */
 export const isolationKinds = ['bubblewrap', 'namespaces', 'none'] as const;
@@ -62,8 +62,11 @@ export const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/u
 
 /** Path of a program in the first of the folders that has it; undefined if none has. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
-  const files = folders.map((folder) => join(folder, name));
-  return files.find((file) => quietly(() => accessSync(file, constants.X_OK) === undefined, false));
+  const isExecutable = (file: string): boolean => {
+    accessSync(file, constants.X_OK);
+    return true;
+  };
+  return folders.map((folder) => join(folder, name)).find((file) => quietly(() => isExecutable(file), false));
 }
 
 /** The bash of this machine; undefined if there is none. */

@@ -5,7 +5,7 @@ import { build } from '../../base/build.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import type { Detected } from './detect-isolation.ts';
 import { isolationKinds, systemPath, type IsolationKind } from './isolation.ts';
-import { quietly } from './zone-usage.ts';
+import { quietly } from '../../base/quietly.ts';
 
 /** How tasks of jobs are isolated from the rest of the machine, as shown to the user. */
 export interface ShownIsolation {

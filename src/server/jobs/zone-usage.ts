@@ -1,17 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { quietly } from '../../base/quietly.ts';
 
 /** Resource usage of the processes of a zone, measured from outside. Processes come and go meanwhile: those that are gone count as zero. */
-
-/** The result of `read`, or `otherwise` if it throws. */
-export function quietly<T>(read: () => T, otherwise: T): T {
-  try {
-    return read();
-  } catch {
-    return otherwise;
-  }
-}
 
 /** Ids of the descendants of a process. */
 export function listDescendants(pid: number): number[] {
