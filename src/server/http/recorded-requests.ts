@@ -1,5 +1,5 @@
 import type { RecordedRequest } from '../../api/control.ts';
-import type { Headers } from '../../api/message.ts';
+import type { Headers, Request } from '../../api/message.ts';
 import type { Operation, ServiceName } from '../../api/operation.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { ApiError } from '../../base/errors.ts';
@@ -11,15 +11,12 @@ import { showAddress } from './request-log.ts';
  * The record of a request: one object of values that exist anyway, so that it costs next to nothing; text is formatted when it is
  * requested. The record holds no bodies, connections or database rows: everything it references has to be moved by the garbage collector.
  */
-interface Remembered {
+interface Remembered extends Readonly<Pick<Request, 'method' | 'target'> & Pick<Connection, 'remoteAddress'>> {
   readonly at: number;
   readonly service: ServiceName;
-  readonly method: string;
-  readonly target: string;
   /** Empty for a request that was rejected for its size, so that memory is bounded by the limits of target and headers for each request. */
   readonly headers: Headers;
   readonly hasBody: boolean;
-  readonly remoteAddress: Connection['remoteAddress'];
   readonly operation: Operation | undefined;
   /** In the format of `showCaller`. */
   readonly caller: string;
@@ -76,13 +73,27 @@ function shorten(target: string): string {
   return Buffer.from(target.slice(0, 1024)).toString();
 }
 
+/**
+ * The headers of the record before, if they are the same: most clients repeat theirs, and whatever is new in a record has to be moved by the
+ * garbage collector twice before it is old.
+ */
+function shareHeaders(headers: Headers, before: Headers): Headers {
+  const names = Object.keys(headers);
+  const isSame = names.length === Object.keys(before).length && names.every((name) => headers[name] === before[name]);
+  return isSame ? before : headers;
+}
+
 export function createRequestMemory(): RequestMemory {
   const remembered: Remembered[] = [];
   let count = 0;
+  let latest: Headers = {};
   return {
     add: (request) => {
       const isTooLarge = request.status === 414 || request.status === 431;
-      remembered[count % mostRequests] = isTooLarge ? { ...request, target: shorten(request.target), headers: {} } : request;
+      if (!isTooLarge) latest = shareHeaders(request.headers, latest);
+      remembered[count % mostRequests] = isTooLarge
+        ? { ...request, target: shorten(request.target), headers: {} }
+        : { ...request, headers: latest };
       count += 1;
     },
     list: (after, failedOnly, urls) => {
