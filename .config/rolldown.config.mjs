@@ -67,6 +67,7 @@ const groups = [
   group(
     'nouns',
     'cli/(command|datacenters|shapes|prompt|input|wait|from|filters|named)',
+    'base/iterate',
     'lookup/(find|role|images)',
     'output/(units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',
@@ -75,7 +76,7 @@ const groups = [
   // Every noun, and what is looked up for completion.
   group(
     'paths',
-    'base/private-files',
+    'base/(lock|private-files)',
     'config/(cache|files|paths|profiles|state)',
     'client/request',
     'transfer/path',
@@ -84,7 +85,7 @@ const groups = [
   // Every request.
   group(
     'session',
-    'session/(context|connect|endpoints|sign|trace|voice)',
+    'session/(context|connect|endpoints|senders|sign|trace|voice)',
     'client/[a-z-]+',
     'http/[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',

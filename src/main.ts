@@ -273,7 +273,10 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     heedsSignals: () => interrupted !== undefined,
     beforeHangup,
     runKillable,
-    optimizeLater: async () => (await import('./base/optimize-later.ts')).optimizeLater(process.version),
+    optimizeLater: async () => {
+      const { optimizeLater } = await import('./base/optimize-later.ts');
+      optimizeLater(process.version, (undo) => process.prependListener('exit', undo));
+    },
   });
   if (process.exitCode === exitCodes.interrupted) endBySignal(signalled);
   // Only unwritten output may delay the exit; an orderly shutdown of connections would take as long as printing a table.

@@ -174,6 +174,11 @@ export function withHint(error: ApiError, hint: string | undefined, message = er
   return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 
+/** The same error with another hint. */
+export function setHint(error: CloudError, hint: string): CloudError {
+  return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
+}
+
 /** The properties of an error that users and programs see. */
 export interface Explanation {
   code: string;

@@ -12,9 +12,15 @@ const longWork = 1000;
 /** The first release of Node.js with Maglev. */
 const quickRelease = 24;
 
-/** Turns the optimizing compiler off for the first second of the work that starts now. @param release of Node.js, such as `v20.18.0` */
-export function optimizeLater(release: string): void {
+/**
+ * Turns the optimizing compiler off for the first second of the work that starts now.
+ * @param release of Node.js, such as `v20.18.0` @param beforeExit calls its argument before all other work at the end of the program
+ */
+export function optimizeLater(release: string, beforeExit: (undo: () => void) => void): void {
   if (Number.parseInt(release.slice(1), 10) >= quickRelease) return;
   setFlagsFromString('--no-opt');
-  setTimeout(() => setFlagsFromString('--opt'), longWork).unref();
+  const undo = (): void => setFlagsFromString('--opt');
+  setTimeout(undo, longWork).unref();
+  // V8 refuses compiled code that was kept under other flags: they are the usual ones again before `src/start/` keeps it.
+  beforeExit(undo);
 }

@@ -10,6 +10,7 @@ import type { State } from '../config/state.ts';
 import type { SettingName, Sources } from '../config/settings.ts';
 import type { Output } from '../output/kinds.ts';
 import type { World } from '../base/world.ts';
+import type { outputOptions } from './globals.ts';
 import type { Arguments, Options, Values } from './parameters.ts';
 
 /** A request that a pre-signed URL should permit. */
@@ -106,20 +107,8 @@ export interface Context {
   readonly fail: (error: unknown, item?: string) => Promise<number>;
 }
 
-/** Values of the global options. */
-export interface GlobalValues {
-  output: 'table' | 'json' | 'jsonl' | 'yaml' | 'csv' | 'tsv' | 'name' | undefined;
-  json: boolean;
-  jq: string | undefined;
-  columns: string | undefined;
-  sort: string | undefined;
-  noHeader: boolean;
-  long: boolean;
-  color: 'auto' | 'always' | 'never' | undefined;
-  quiet: boolean;
-  verbose: number;
-  curl: boolean;
-}
+/** Values of the output options. */
+export type GlobalValues = Values<ReturnType<typeof outputOptions>>;
 
 /** The argument of a command's `run` function. */
 export type Invocation<A, O> = Context & { readonly args: Values<A>; readonly options: Values<O> };

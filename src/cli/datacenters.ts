@@ -53,12 +53,6 @@ export async function chooseDatacenters<C extends Context>(invocation: C, words:
 
 type Outcome = { readonly rows: Row[] } | { readonly error: unknown };
 
-async function collect(rows: Rows): Promise<Row[]> {
-  const collected: Row[] = [];
-  for await (const row of rows) collected.push(row);
-  return collected;
-}
-
 /**
  * Reads from all datacenters concurrently; yields the rows in the order of the datacenters, with the datacenter's name as `dc`. Reports
  * those that fail and continues with the others. @throws {PartialError} at the end when a datacenter failed
@@ -68,10 +62,11 @@ export async function* readEverywhere<C extends Context>(
   words: string,
   read: (context: C) => Promise<Rows> | Rows,
 ): AsyncGenerator<Row> {
+  const { collectRows } = await import('../output/rows.ts');
   const datacenters = await chooseDatacenters(invocation, words);
   const asked = datacenters.map(async ({ context }): Promise<Outcome> => {
     try {
-      return { rows: await collect(await read(context)) };
+      return { rows: await collectRows(await read(context)) };
     } catch (error) {
       return { error };
     }

@@ -50,27 +50,17 @@ interface ArgumentExtras {
   choices?: readonly string[];
 }
 
-export const one = (help: string, extras: ArgumentExtras = {}): Argument<string> => ({ help, optional: false, variadic: false, ...extras });
-export const maybe = (help: string, extras: ArgumentExtras = {}): Argument<string | undefined> => ({
-  help,
-  optional: true,
-  variadic: false,
-  ...extras,
-});
+/** A function that declares arguments of one kind. */
+const argument =
+  <T>(optional: boolean, variadic: boolean) =>
+  (help: string, extras: ArgumentExtras = {}): Argument<T> => ({ help, optional, variadic, ...extras });
+
+export const one = argument<string>(false, false);
+export const maybe = argument<string | undefined>(true, false);
 /** One or more. */
-export const many = (help: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
-  help,
-  optional: false,
-  variadic: true,
-  ...extras,
-});
+export const many = argument<string[]>(false, true);
 /** None or more. */
-export const some = (help: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
-  help,
-  optional: true,
-  variadic: true,
-  ...extras,
-});
+export const some = argument<string[]>(true, true);
 
 export type OptionKind = 'flag' | 'negatable' | 'text' | 'list' | 'number' | 'size' | 'duration' | 'count';
 
@@ -110,18 +100,18 @@ interface OptionExtras {
   range?: readonly [number, number];
 }
 
+/** A function that declares options of one kind. */
+const option =
+  <T>(kind: OptionKind, placeholder?: string) =>
+  (help: string, extras: OptionExtras = {}): Option<T> => ({ kind, help, ...(placeholder !== undefined && { placeholder }), ...extras });
+
 /** An option without a value. */
-export const flag = (help: string, extras: OptionExtras = {}): Option<boolean> => ({ kind: 'flag', help, ...extras });
+export const flag = option<boolean>('flag');
 /** `--name` and `--no-name`; undefined when neither is given. */
-export const negatable = (help: string, extras: OptionExtras = {}): Option<boolean | undefined> => ({ kind: 'negatable', help, ...extras });
+export const negatable = option<boolean | undefined>('negatable');
 /** A flag that counts how often it is given. */
-export const count = (help: string, extras: OptionExtras = {}): Option<number> => ({ kind: 'count', help, ...extras });
-export const text = (help: string, extras: OptionExtras = {}): Option<string | undefined> => ({
-  kind: 'text',
-  help,
-  placeholder: 'TEXT',
-  ...extras,
-});
+export const count = option<number>('count');
+export const text = option<string | undefined>('text', 'TEXT');
 /** An option whose value is a file of this machine. */
 export const filePath = (help: string): Option<string | undefined> => text(help, { placeholder: 'FILE', values: 'file' });
 /** An option whose value is a directory of this machine. */
@@ -138,32 +128,12 @@ export const choice = <const C extends readonly string[]>(
   ...extras,
 });
 /** A repeatable option. */
-export const texts = (help: string, extras: OptionExtras = {}): Option<string[]> => ({
-  kind: 'list',
-  help,
-  placeholder: 'TEXT',
-  ...extras,
-});
-export const number = (help: string, extras: OptionExtras = {}): Option<number | undefined> => ({
-  kind: 'number',
-  help,
-  placeholder: 'N',
-  ...extras,
-});
+export const texts = option<string[]>('list', 'TEXT');
+export const number = option<number | undefined>('number', 'N');
 /** Bytes: `512`, `64M`, `1.5GiB`. */
-export const size = (help: string, extras: OptionExtras = {}): Option<number | undefined> => ({
-  kind: 'size',
-  help,
-  placeholder: 'SIZE',
-  ...extras,
-});
+export const size = option<number | undefined>('size', 'SIZE');
 /** Milliseconds: `250ms`, `45s`, `1h30m`. */
-export const duration = (help: string, extras: OptionExtras = {}): Option<number | undefined> => ({
-  kind: 'duration',
-  help,
-  placeholder: 'DURATION',
-  ...extras,
-});
+export const duration = option<number | undefined>('duration', 'DURATION');
 
 /** A value and its position on the command line among the values of all options with `inOrder`. */
 export interface Placed<T> {

@@ -1,3 +1,4 @@
+import { andThen } from '../base/iterate.ts';
 import type { Field } from '../api/fields.ts';
 import { ApiError, withHint } from '../base/errors.ts';
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
@@ -197,13 +198,9 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
       });
       const targets = await attempts.each(names, lookUp);
       const labels = targets.map(({ label }) => label).join(', ');
-      async function* listTargets(deleted: readonly Target[]): AsyncGenerator<Row> {
-        for (const { id, label } of deleted) yield { id, label };
-        attempts.finish();
-      }
       /** The deleted resources, or those that would be deleted, if an output format is requested. */
       const finish = (deleted: readonly Target[]): Output | undefined => {
-        if (wantsRows(invocation)) return records(listTargets(deleted), { columns: ['id', 'label'], id: 'id' });
+        if (wantsRows(invocation)) return records(andThen(deleted, attempts.finish), { columns: ['id', 'label'], id: 'id' });
         attempts.finish();
         return undefined;
       };

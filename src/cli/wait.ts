@@ -29,6 +29,15 @@ export async function within<T>(limit: number, work: Promise<T>, explain: () => 
   }
 }
 
+/** Shows a spinner on stderr while work runs, unless --quiet is given; `update` changes its text. */
+export function spin<T>(
+  { world, global }: Pick<Context, 'world' | 'global'>,
+  text: string,
+  work: (update: (text: string) => void) => Promise<T>,
+): Promise<T> {
+  return withSpinner(world.stderr, text, work, { quiet: global.quiet, env: world.env });
+}
+
 /** Milliseconds between requests; the pause doubles each time. */
 const [firstPause, longestPause] = [100, 1000];
 
@@ -37,7 +46,7 @@ const [firstPause, longestPause] = [100, 1000];
  * @throws {WaitError} after `limit` milliseconds, 60 seconds when undefined
  */
 export async function pollUntil(context: Context, what: string, limit: number | undefined, holds: () => Promise<boolean>): Promise<void> {
-  const { world, global } = context;
+  const { world } = context;
   const { interrupted } = world;
   const longest = limit ?? 60_000;
   const end = world.now() + longest;
@@ -50,7 +59,7 @@ export async function pollUntil(context: Context, what: string, limit: number | 
       if (interrupted.aborted) throw new InterruptedError('stopped waiting; what was asked for goes on');
     }
   }
-  await withSpinner(world.stderr, `Waiting: ${what}`, poll, { quiet: global.quiet, env: world.env });
+  await spin(context, `Waiting: ${what}`, poll);
 }
 
 /** With `--wait`, waits until reads show a change. */

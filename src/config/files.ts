@@ -1,6 +1,7 @@
 import { isRecord } from '../base/is-record.ts';
 import { isSystemError, LocalError, UsageError } from '../base/errors.ts';
-import { readPrivate, readUserFile, UntrustedFile, withLock, writePrivate } from '../base/private-files.ts';
+import { withLock } from '../base/lock.ts';
+import { readPrivate, readUserFile, UntrustedFile, writePrivate } from '../base/private-files.ts';
 
 /** JSON files of the program. `private-files.ts` decides which owners and modes are trusted. */
 

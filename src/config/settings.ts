@@ -234,8 +234,9 @@ export function resolveIdentity(inputs: SettingInputs): { signer: string | undef
   return { signer, target: inputs.options.account ?? signer };
 }
 
-/** Reads a flag: 1, true, yes, on; 0, false, no, off or empty. */
-export function readFlag({ value, source }: Sourced): boolean {
+/** Reads a flag: 1, true, yes, on; 0, false, no, off, empty or absent. */
+export function readFlag(flag: Sourced | undefined): boolean {
+  const { value, source } = flag ?? { value: '', source: '' };
   const text = value.toLowerCase();
   if (['1', 'true', 'yes', 'on'].includes(text)) return true;
   if (['0', 'false', 'no', 'off', ''].includes(text)) return false;

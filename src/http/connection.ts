@@ -1,7 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure, type ConnectionOptions } from 'node:tls';
-import { createFailure } from './network-error.ts';
-import { openThrough } from './proxy.ts';
+import { locate, nameServer, openThrough, waitUntilOpen } from './proxy.ts';
 import type { Proxy, SendOptions } from './send.ts';
 
 /** Milliseconds after which the service may close an idle connection. */
@@ -23,11 +22,6 @@ export interface Connection {
   readonly isShared: boolean;
   /** Sets the receiver of all following bytes. Bytes without a receiver are unexpected and end the connection. */
   readonly take: (taker: ByteReceiver | undefined) => void;
-}
-
-/** The name for TLS server name indication; empty for an IP address. */
-function nameServer({ hostname }: URL): string {
-  return hostname.startsWith('[') || /^\d+(\.\d+){3}$/.test(hostname) ? '' : hostname;
 }
 
 /**
@@ -89,39 +83,25 @@ async function openProxied(proxy: Proxy, url: URL, options: SendOptions): Promis
  * Opens a connection, for https with TLS and a verified certificate. When a session is resumed, no certificate authority is loaded: either
  * the service proves that it is the one that was verified when the session was created, or the connection fails.
  */
-function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong: boolean, session?: Buffer): Promise<Connection> {
-  return new Promise((resolve, reject) => {
-    const isSecure = url.protocol === 'https:';
-    const host = url.hostname.replace(/^\[|\]$/g, '');
-    const port = Number(url.port === '' ? (isSecure ? 443 : 80) : url.port);
-    const isLoopback = session !== undefined && url.hostname === home.name;
-    const trust = { rejectUnauthorized: !insecure, ...(session ? { session, ca: [] } : ca !== undefined && { ca }) };
-    const secure = {
-      host,
-      port,
-      servername: isLoopback ? '' : nameServer(url),
-      ...trust,
-      ...(isLoopback && resolveLocalhost(port, mayBeLong)),
-    };
-    const connection = isSecure
-      ? openTapped({ ...secure, ALPNProtocols: ['http/1.1'] }, connectSecure)
-      : openTapped({ host, port }, (options) => connectPlain(options));
-    const { socket } = connection;
-    socket.setNoDelay(true);
-    const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
-    // This listener stays: errors of an idle connection are reported by the next request on it.
-    socket.on('error', reject);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      reject(createFailure('ECONNRESET', 'closed'));
-    });
-    socket.once(isSecure ? 'secureConnect' : 'connect', () => {
-      clearTimeout(timer);
-      // The end of a socket is only reported while it is being read.
-      socket.resume();
-      resolve(connection);
-    });
-  });
+async function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong: boolean, session?: Buffer): Promise<Connection> {
+  const { host, port, isSecure } = locate(url);
+  const isLoopback = session !== undefined && url.hostname === home.name;
+  const trust = { rejectUnauthorized: !insecure, ...(session ? { session, ca: [] } : ca !== undefined && { ca }) };
+  const secure = {
+    host,
+    port,
+    servername: isLoopback ? '' : nameServer(host),
+    ...trust,
+    ...(isLoopback && resolveLocalhost(port, mayBeLong)),
+  };
+  const connection = isSecure
+    ? openTapped({ ...secure, ALPNProtocols: ['http/1.1'] }, connectSecure)
+    : openTapped({ host, port }, (options) => connectPlain(options));
+  connection.socket.setNoDelay(true);
+  await waitUntilOpen(connection.socket, isSecure ? 'secureConnect' : 'connect', connectTimeout);
+  // The end of a socket is only reported while it is being read.
+  connection.socket.resume();
+  return connection;
 }
 
 /**

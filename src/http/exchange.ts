@@ -1,31 +1,11 @@
 import { WholeBody, type HttpResponse } from '../api/message.ts';
 import { maxIdleMs, type Connection } from './connection.ts';
-import { createInbox } from './inbox.ts';
+import { createInbox, type Inbox } from './inbox.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
-import { createRequestWriter } from './request-writer.ts';
-import { createResponseParser, type ResponseHead } from './response-parser.ts';
+import { createRequestWriter, type RequestWriter } from './request-writer.ts';
+import { ResponseParser, type ResponseHead } from './response-parser.ts';
 import type { Outgoing } from './send.ts';
 import { watchSilence } from './silence.ts';
-
-/** One request and its response over a connection. */
-export interface Exchange {
-  /** Resolves when the headers of the response have arrived. */
-  readonly response: Promise<HttpResponse>;
-  /** Resolves when the exchange is over, with the milliseconds for which the connection can be reused; 0: not at all. Never rejects. */
-  readonly over: Promise<number>;
-}
-
-/**
- * The states of an exchange. The request and the response proceed independently, because a service may respond before it has received the
- * whole request. The request is `sending`, then `sent`. The response is `awaited` until its headers have arrived, then `arriving`, then
- * `complete`. The exchange is `over` when both have reached their last state, when the response is a complete refusal, or when anything
- * fails; that state is final.
- */
-interface State {
-  request: 'sending' | 'sent';
-  response: 'awaited' | 'arriving' | 'complete';
-  exchange: 'open' | 'over';
-}
 
 /** Milliseconds for which the connection may stay idle; a service with a shorter limit states it in `Keep-Alive`, in seconds. */
 function readIdleMs({ headers }: ResponseHead): number {
@@ -33,125 +13,162 @@ function readIdleMs({ headers }: ResponseHead): number {
   return seconds === undefined ? maxIdleMs : Math.max(0, Math.min(maxIdleMs, (Number(seconds) - 1) * 1000));
 }
 
-/** Sends a request over a connection that nobody else uses, and reads the response. */
-export function startExchange({ socket, isShared, take }: Connection, outgoing: Outgoing, idleTimeout: number): Exchange {
-  const { url, method, signal } = outgoing;
-  const state: State = { request: 'sending', response: 'awaited', exchange: 'open' };
-  const inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
-  const [response, over] = [createPromise<HttpResponse>(), createPromise<number>()];
-  let head: ResponseHead | undefined;
-  let isReusable = false;
-  let isDelivered = false;
-  let answering: NodeJS.Timeout | undefined;
+/**
+ * One request and its response over a connection that nobody else uses.
+ *
+ * The request and the response proceed independently, because a service may respond before it has received the whole request. The exchange
+ * is over when both have reached their last state, when the response is a complete refusal, or when anything fails; it never changes after.
+ */
+export class Exchange {
+  /** Resolves when the headers of the response have arrived. */
+  readonly response: Promise<HttpResponse>;
 
-  function end(mayBeUsed: boolean): void {
-    const idleMs = mayBeUsed && head ? readIdleMs(head) : 0;
-    state.exchange = 'over';
-    take(undefined);
-    clearTimeout(answering);
-    signal?.removeEventListener('abort', stop);
-    socket.off('error', fail).off('end', finish).off('close', close);
-    if (idleMs === 0) socket.destroy();
-    over.resolve(idleMs);
+  /** State of the request. */
+  #request: 'sending' | 'sent' = 'sending';
+  /** State of the response: it arrives from its headers on. */
+  #response: 'awaited' | 'arriving' | 'complete' = 'awaited';
+  #isOver = false;
+
+  readonly #connection: Connection;
+  readonly #outgoing: Outgoing;
+  readonly #idleTimeout: number;
+  readonly #inbox: Inbox;
+  readonly #parser: ResponseParser;
+  readonly #writer: RequestWriter;
+  readonly #leave: (idleMs: number) => void;
+  /** Settles `response`; absent once it has been resolved. */
+  #delivery: { resolve: (response: HttpResponse) => void; reject: (error: unknown) => void } | undefined;
+  #head: ResponseHead | undefined;
+  /** Milliseconds for which the connection can be reused after the response. */
+  #idleMs = 0;
+  /** Runs from the end of the request to the headers of the response. */
+  #answering: NodeJS.Timeout | undefined;
+
+  /**
+   * Starts to send the request.
+   * @param leave called when the exchange is over, with the milliseconds for which the connection can be reused; 0: not at all
+   */
+  constructor(connection: Connection, outgoing: Outgoing, idleTimeout: number, leave: (idleMs: number) => void) {
+    const { socket, isShared, take } = connection;
+    const { method, signal } = outgoing;
+    this.#connection = connection;
+    this.#outgoing = outgoing;
+    this.#idleTimeout = idleTimeout;
+    this.#leave = leave;
+    this.response = new Promise((resolve, reject) => (this.#delivery = { resolve, reject }));
+    this.#inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
+    this.#parser = new ResponseParser(method, {
+      head: (head) => this.#beginResponse(head),
+      body: this.#inbox.add,
+      end: (rest) => this.#completeResponse(rest),
+    });
+    const [isEnded, markSent] = [() => this.#isEnded(), () => this.#markSent()];
+    this.#writer = createRequestWriter({ socket, idleTimeout, isEnded, markSent, failIdle: this.#failIdle });
+    take((bytes) => this.#takeBytes(bytes));
+    socket.on('error', this.#fail).on('end', this.#finish).on('close', this.#close);
+    if (signal?.aborted === true) this.#stop();
+    else {
+      signal?.addEventListener('abort', this.#stop, { once: true });
+      // Errors here come from the source of the body, not from the network.
+      this.#writer.send(outgoing).catch((error: unknown) => this.#giveUp(error));
+    }
   }
-  /** Fails the exchange. Whoever awaits the response, or reads its body, gets the error. */
-  function giveUp(failure: unknown): void {
-    if (state.exchange === 'over') return;
-    response.reject(failure);
-    inbox.fail(failure);
-    end(false);
+
+  /** The whole request was written. */
+  #markSent(): void {
+    if (this.#request === 'sent' || this.#isEnded()) return;
+    this.#request = 'sent';
+    // Bytes that are not a response count as silence too, however many arrive.
+    if (this.#response === 'awaited') this.#answering = setTimeout(this.#failIdle, this.#idleTimeout);
+    this.#settle();
   }
-  const fail = (error: unknown): void => giveUp(toNetworkError(error, url));
-  const failIdle = (): void => fail(createFailure('IDLE', 'idle'));
-  const stop = (): void => fail(signal?.reason);
-  const close = (): void => fail(createFailure('ECONNRESET', 'the connection ended before the response'));
-  /** The service has closed the connection in order. */
-  function finish(): void {
-    if (state.response !== 'complete' && !parser.finish()) close();
+
+  /** True if nothing more of the request is to be sent. */
+  #isEnded(): boolean {
+    return this.#isOver || this.#isRefused() || this.#connection.socket.destroyed;
   }
-  const isRefused = (): boolean => head !== undefined && head.status >= 300;
+
+  #isRefused(): boolean {
+    return this.#head !== undefined && this.#head.status >= 300;
+  }
+
+  #beginResponse(head: ResponseHead): void {
+    this.#head = head;
+    this.#response = 'arriving';
+    clearTimeout(this.#answering);
+    this.#inbox.expect(head.length);
+    if (this.#isRefused()) this.#writer.wake();
+  }
+
+  #completeResponse(rest: Uint8Array): void {
+    this.#response = 'complete';
+    this.#idleMs = rest.length === 0 && this.#head?.keepsAlive === true ? readIdleMs(this.#head) : 0;
+    this.#settle();
+  }
+
   /**
    * Ends the exchange when both sides have sent everything, or when the service has refused the rest of the request. In that case the
    * request is never ended: a shorter body would look complete. A success response that arrives before the whole request was sent only
    * counts once the request was sent.
    */
-  function settle(): void {
-    if (state.response !== 'complete' || !(state.request === 'sent' || isRefused())) return;
-    inbox.end();
-    end(isReusable && state.request === 'sent');
+  #settle(): void {
+    if (this.#response !== 'complete' || !(this.#request === 'sent' || this.#isRefused())) return;
+    this.#inbox.end();
+    this.#end(this.#request === 'sent' ? this.#idleMs : 0);
   }
 
-  async function* read(): AsyncGenerator<Uint8Array> {
-    yield* watchSilence(inbox.chunks(), idleTimeout, () => {
-      // When the response is complete, sending the rest of the request has a time limit of its own.
-      if (state.response !== 'complete') failIdle();
-    });
+  #end(idleMs: number): void {
+    const { socket, take } = this.#connection;
+    this.#isOver = true;
+    take(undefined);
+    clearTimeout(this.#answering);
+    this.#outgoing.signal?.removeEventListener('abort', this.#stop);
+    socket.off('error', this.#fail).off('end', this.#finish).off('close', this.#close);
+    if (idleMs === 0) socket.destroy();
+    this.#leave(idleMs);
   }
-  const parser = createResponseParser(method, {
-    head: (came) => {
-      head = came;
-      state.response = 'arriving';
-      clearTimeout(answering);
-      inbox.expect(came.length);
-      if (isRefused()) writer.wake();
-    },
-    body: inbox.add,
-    end: (rest) => {
-      state.response = 'complete';
-      isReusable = rest.length === 0 && head?.keepsAlive === true;
-      settle();
-    },
-  });
+
+  /** Fails the exchange. Whoever awaits the response, or reads its body, gets the error. */
+  #giveUp(failure: unknown): void {
+    if (this.#isOver) return;
+    this.#delivery?.reject(failure);
+    this.#inbox.fail(failure);
+    this.#end(0);
+  }
+  // These are listeners, which keep their `this`.
+  readonly #fail = (error: unknown): void => this.#giveUp(toNetworkError(error, this.#outgoing.url));
+  readonly #failIdle = (): void => this.#fail(createFailure('IDLE', 'idle'));
+  readonly #stop = (): void => this.#fail(this.#outgoing.signal?.reason);
+  readonly #close = (): void => this.#fail(createFailure('ECONNRESET', 'the connection ended before the response'));
+  /** The service has closed the connection in order. */
+  readonly #finish = (): void => {
+    if (this.#response !== 'complete' && !this.#parser.finish()) this.#close();
+  };
+
+  #takeBytes(bytes: Uint8Array): boolean {
+    try {
+      this.#parser.push(bytes);
+      this.#deliver();
+    } catch (error) {
+      this.#deliver();
+      this.#fail(error);
+    }
+    return this.#response === 'complete' || this.#inbox.hasRoom();
+  }
 
   /** Resolves `response` once the headers have arrived; body bytes that arrived with them are delivered without waiting. */
-  function deliver(): void {
-    if (isDelivered || head === undefined) return;
-    isDelivered = true;
-    const whole = state.exchange === 'over' ? inbox.takeWhole() : undefined;
-    response.resolve({ status: head.status, headers: head.headers, body: whole ? new WholeBody(whole) : read() });
+  #deliver(): void {
+    if (this.#delivery === undefined || this.#head === undefined) return;
+    const { status, headers } = this.#head;
+    const whole = this.#isOver ? this.#inbox.takeWhole() : undefined;
+    this.#delivery.resolve({ status, headers, body: whole ? new WholeBody(whole) : this.#read() });
+    this.#delivery = undefined;
   }
 
-  function takeBytes(bytes: Uint8Array): boolean {
-    try {
-      parser.push(bytes);
-      deliver();
-    } catch (error) {
-      deliver();
-      fail(error);
-    }
-    return state.response === 'complete' || inbox.hasRoom();
+  async *#read(): AsyncGenerator<Uint8Array> {
+    yield* watchSilence(this.#inbox.chunks(), this.#idleTimeout, () => {
+      // When the response is complete, sending the rest of the request has a time limit of its own.
+      if (this.#response !== 'complete') this.#failIdle();
+    });
   }
-
-  const isEnded = (): boolean => state.exchange === 'over' || isRefused() || socket.destroyed;
-  function markSent(): void {
-    if (state.request === 'sent' || isEnded()) return;
-    state.request = 'sent';
-    // Bytes that are not a response count as silence too, however many arrive.
-    if (state.response === 'awaited') answering = setTimeout(failIdle, idleTimeout);
-    settle();
-  }
-  const writer = createRequestWriter({ socket, idleTimeout, isEnded, markSent, failIdle });
-
-  take(takeBytes);
-  socket.on('error', fail).on('end', finish).on('close', close);
-  if (signal?.aborted === true) stop();
-  else {
-    signal?.addEventListener('abort', stop, { once: true });
-    // Errors here come from the source of the body, not from the network.
-    writer.send(outgoing).catch(giveUp);
-  }
-  return { response: response.promise, over: over.promise };
-}
-
-interface Settling<T> {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** A promise that is settled from outside; Node.js 20 has no `Promise.withResolvers`. */
-function createPromise<T>(): Settling<T> {
-  let settling: Omit<Settling<T>, 'promise'> | undefined;
-  const promise = new Promise<T>((resolve, reject) => (settling = { resolve, reject }));
-  return { promise, ...(settling as unknown as Omit<Settling<T>, 'promise'>) };
 }

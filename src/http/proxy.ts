@@ -87,16 +87,42 @@ function readStatus(received: Buffer): { status: number; head: string; rest: Buf
   return { status: Number(digits), head: text.slice(0, end), rest: received.subarray(end + 4) };
 }
 
+/** Where the host of a URL is reached. */
+export function locate({ protocol, hostname, port }: URL): { host: string; port: number; isSecure: boolean } {
+  const isSecure = protocol === 'https:';
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port === '' ? (isSecure ? 443 : 80) : port), isSecure };
+}
+
+/** The name for TLS server name indication, which does not allow IP addresses: empty for them. */
+export function nameServer(host: string): string {
+  return /^\d+(\.\d+){3}$|:/.test(host) ? '' : host;
+}
+
+/** Waits until a socket is connected. */
+export function waitUntilOpen(socket: Socket, event: 'connect' | 'secureConnect', connectTimeout: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
+    // This listener stays: errors of an idle connection are reported by the next request on it.
+    socket.on('error', reject);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      reject(createFailure('ECONNRESET', 'closed'));
+    });
+    socket.once(event, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
 function connectProxy({ url }: Proxy): Socket {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isSecure = url.protocol === 'https:';
-  const port = Number(url.port === '' ? (isSecure ? 443 : 80) : url.port);
+  const { host, port, isSecure } = locate(url);
   return isSecure ? connectSecure({ host, port, ALPNProtocols: ['http/1.1'] }) : connectPlain({ host, port });
 }
 
 /** Requests a tunnel to the host of a URL. @throws {NetworkError} that names the proxy, also on timeout */
 function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions, 'connectTimeout'>): Promise<Socket> {
-  const target = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`;
+  const target = `${url.hostname}:${locate(url).port}`;
   return new Promise((resolve, reject) => {
     const socket = connectProxy(proxy);
     let received = Buffer.alloc(0);
@@ -137,18 +163,9 @@ function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions
 export async function openThrough(proxy: Proxy, url: URL, options: SendOptions): Promise<Socket> {
   const tunnel = await openTunnel(proxy, url, options);
   if (url.protocol !== 'https:') return tunnel;
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  // Server name indication does not allow IP addresses.
-  const servername = /^[\d.]+$|:/.test(host) ? '' : host;
+  const { host } = locate(url);
   const trust = { rejectUnauthorized: !options.insecure, ...(options.ca !== undefined && { ca: options.ca }) };
-  return await new Promise((resolve, reject) => {
-    const socket = connectSecure({ socket: tunnel, servername, host, ALPNProtocols: ['http/1.1'], ...trust });
-    const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), options.connectTimeout);
-    socket.once('close', () => clearTimeout(timer)).once('error', reject);
-    socket.once('secureConnect', () => {
-      clearTimeout(timer);
-      socket.off('error', reject);
-      resolve(socket);
-    });
-  });
+  const socket = connectSecure({ socket: tunnel, servername: nameServer(host), host, ALPNProtocols: ['http/1.1'], ...trust });
+  await waitUntilOpen(socket, 'secureConnect', options.connectTimeout);
+  return socket;
 }

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { Body } from '../api/message.ts';
 import { NetworkError, UsageError } from '../base/errors.ts';
 import type { Outgoing } from './send.ts';
 import { isFieldValue, isToken } from './syntax.ts';
@@ -99,21 +98,18 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
     if (framing === 'chunked') await write(Buffer.from('0\r\n\r\n'));
   }
 
-  async function writeBody(start: Uint8Array, content: Body | undefined, framing: Framing, length: number): Promise<void> {
-    if (content === undefined) await write(start);
-    else if (content instanceof Uint8Array && content.length <= smallBody) await write(Buffer.concat([start, content]));
+  async function send(outgoing: Outgoing): Promise<void> {
+    const { headers, body } = outgoing;
+    const framing = chooseFraming(outgoing);
+    const start = writeHeaders(outgoing, framing);
+    if (body instanceof Uint8Array && body.length <= smallBody) await write(Buffer.concat([start, body]));
     else {
       await write(start);
-      await (content instanceof Uint8Array ? write(content) : writeStream(content, framing, length));
+      if (body instanceof Uint8Array) await write(body);
+      else if (body) await writeStream(body, framing, Number(headers['content-length'] ?? 0));
     }
     markSent();
   }
 
-  return {
-    send: async (outgoing) => {
-      const framing = chooseFraming(outgoing);
-      await writeBody(writeHeaders(outgoing, framing), outgoing.body, framing, Number(outgoing.headers['content-length'] ?? 0));
-    },
-    wake: () => wakeWriter?.(),
-  };
+  return { send, wake: () => wakeWriter?.() };
 }

@@ -41,14 +41,6 @@ export interface ResponseListener {
   end(rest: Uint8Array): void;
 }
 
-/** Parses one response. */
-export interface ResponseParser {
-  /** Parses the next bytes. @throws an error with an `HPE_` code when they cannot be part of a response */
-  push(bytes: Uint8Array): void;
-  /** Called when the connection has ended: true if that completes the response. */
-  finish(): boolean;
-}
-
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 /** The size of a chunk, and extensions, which are ignored. */
 const chunkLine = new RegExp(String.raw`^([\da-fA-F]{1,12})(?:;${token}(?:=(?:${token}|"[\t !#-[\]-~]*"))?)*$`);
@@ -117,130 +109,134 @@ const nothing = Buffer.alloc(0);
 /** The part of the response that comes next. */
 type State = 'head' | 'length' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'over';
 
-/** Creates a parser for the response to a request with this method. */
-export function createResponseParser(method: string, listener: ResponseListener): ResponseParser {
-  let state: State = 'head';
+/** Parses the response to a request with this method. */
+export class ResponseParser {
+  readonly #method: string;
+  readonly #listener: ResponseListener;
+  #state: State = 'head';
   /** The bytes of an incomplete line or of incomplete headers. */
-  let held: Buffer = nothing;
-  /** Bytes of the body or the chunk that have not arrived yet. */
-  let missing = 0;
-  let interim = 0;
-  let [chunks, chunkBytes] = [0, 0];
+  #held: Buffer = nothing;
+  /** Bytes of the body or the chunk that have not arrived yet; infinite if only the end of the connection determines them. */
+  #missing = 0;
+  /** Number of interim responses. */
+  #interim = 0;
+  #chunks = 0;
+  /** Bytes of all chunks. */
+  #chunkBytes = 0;
+  /** Bytes of all trailers. */
+  #trailers = 0;
 
-  function over(rest: Uint8Array): Uint8Array {
-    state = 'over';
-    listener.end(rest);
+  constructor(method: string, listener: ResponseListener) {
+    this.#method = method;
+    this.#listener = listener;
+  }
+
+  /** Parses the next bytes. @throws an error with an `HPE_` code when they cannot be part of a response */
+  push(bytes: Uint8Array): void {
+    for (let rest = bytes; rest.length > 0;) rest = this.#take(rest);
+  }
+
+  /** Called when the connection has ended: true if that completes the response. */
+  finish(): boolean {
+    if (this.#state === 'rest') this.#complete(nothing);
+    return this.#state === 'over';
+  }
+
+  /** Parses the part that comes next; returns the bytes after it. */
+  #take(bytes: Uint8Array): Uint8Array {
+    switch (this.#state) {
+      case 'head':
+        return this.#takeHead(bytes);
+      case 'length':
+      case 'rest':
+      case 'chunk':
+        return this.#takeMissing(bytes);
+      case 'chunk-line':
+        return this.#takeChunkLine(bytes);
+      case 'chunk-end':
+        return this.#takeChunkEnd(bytes);
+      case 'trailers':
+        return this.#takeTrailer(bytes);
+      default:
+        return refuse('there is more than a response');
+    }
+  }
+
+  #complete(rest: Uint8Array): Uint8Array {
+    this.#state = 'over';
+    this.#listener.end(rest);
     return nothing;
   }
 
-  /** Returns the text before a mark and the bytes after it; keeps incomplete text in `held`. */
-  function takeText(bytes: Uint8Array, mark: string): { text: string; rest: Uint8Array } | undefined {
+  /** Returns the text before a mark and the bytes after it; keeps incomplete text in `#held`. */
+  #takeText(bytes: Uint8Array, mark: string): { text: string; rest: Uint8Array } | undefined {
+    const held = this.#held;
     const all = held.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([held, bytes]);
     const end = all.indexOf(mark);
     if ((end === -1 ? all.length : end) > largestHead) refuse('there is too much of a head', 'HPE_HEADER_OVERFLOW');
-    if (end === -1) {
-      // Copied, because the connection reuses its buffer.
-      held = Buffer.from(all);
-      return undefined;
-    }
-    held = nothing;
-    return { text: all.toString('latin1', 0, end), rest: all.subarray(end + mark.length) };
+    // Copied, because the connection reuses its buffer.
+    this.#held = end === -1 ? Buffer.from(all) : nothing;
+    return end === -1 ? undefined : { text: all.toString('latin1', 0, end), rest: all.subarray(end + mark.length) };
   }
 
-  function takeHead(bytes: Uint8Array): Uint8Array {
-    const taken = takeText(bytes, '\r\n\r\n');
+  #takeHead(bytes: Uint8Array): Uint8Array {
+    const taken = this.#takeText(bytes, '\r\n\r\n');
     if (taken === undefined) {
-      checkBeginning(held.toString('latin1'));
+      checkBeginning(this.#held.toString('latin1'));
       return nothing;
     }
-    const head = readHead(taken.text, method);
+    const head = readHead(taken.text, this.#method);
     // An interim response, such as 100 or 103: the final one follows.
     if (head === undefined) {
-      interim += 1;
-      return interim > mostInterim ? refuse('there is no end of interim responses') : taken.rest;
+      this.#interim += 1;
+      return this.#interim > mostInterim ? refuse('there is no end of interim responses') : taken.rest;
     }
-    listener.head(head);
-    if (head.framing === 'none') return over(taken.rest);
-    state = head.framing === 'chunked' ? 'chunk-line' : head.framing;
-    missing = head.length ?? 0;
+    this.#listener.head(head);
+    if (head.framing === 'none') return this.#complete(taken.rest);
+    this.#state = head.framing === 'chunked' ? 'chunk-line' : head.framing;
+    this.#missing = head.length ?? Infinity;
     return taken.rest;
   }
 
-  /** Emits the bytes of the body or the chunk; returns those after it. */
-  function takeMissing(bytes: Uint8Array): Uint8Array {
-    const part = bytes.subarray(0, missing);
-    missing -= part.length;
-    listener.body(part);
-    return bytes.subarray(part.length);
-  }
-
-  function takeChunkLine(bytes: Uint8Array): Uint8Array {
-    const taken = takeText(bytes, '\r\n');
-    if (taken === undefined) return nothing;
-    const [, digits = ''] = chunkLine.exec(taken.text) ?? refuse('the size of a chunk is malformed', 'HPE_INVALID_CHUNK_SIZE');
-    missing = Number.parseInt(digits, 16);
-    chunks += 1;
-    chunkBytes += missing;
-    if (chunks > manyChunks && chunkBytes < chunks * smallestChunk) refuse('the chunks are too small');
-    state = missing === 0 ? 'trailers' : 'chunk';
-    return taken.rest;
-  }
-
-  function takeChunkEnd(bytes: Uint8Array): Uint8Array {
-    const taken = takeText(bytes, '\r\n');
-    if (taken === undefined) return held.length > 1 ? refuse('a chunk is longer than its size', 'HPE_STRICT') : nothing;
-    if (taken.text !== '') refuse('a chunk is longer than its size', 'HPE_STRICT');
-    state = 'chunk-line';
-    return taken.rest;
-  }
-
-  let trailers = 0;
-  /** Checks the trailers after the last chunk, and discards them. */
-  function takeTrailer(bytes: Uint8Array): Uint8Array {
-    const taken = takeText(bytes, '\r\n');
-    if (taken === undefined) return nothing;
-    if (taken.text === '') return over(taken.rest);
-    trailers += taken.text.length;
-    if (trailers > largestHead) refuse('there are too many trailers', 'HPE_HEADER_OVERFLOW');
-    readHeaders([taken.text]);
-    return taken.rest;
-  }
-
-  function takeBody(bytes: Uint8Array): Uint8Array {
-    const rest = takeMissing(bytes);
-    return missing === 0 ? over(rest) : rest;
-  }
-
-  function takeChunk(bytes: Uint8Array): Uint8Array {
-    const rest = takeMissing(bytes);
-    if (missing === 0) state = 'chunk-end';
+  /** Emits the bytes of the body or the chunk. */
+  #takeMissing(bytes: Uint8Array): Uint8Array {
+    const part = bytes.subarray(0, this.#missing);
+    this.#missing -= part.length;
+    this.#listener.body(part);
+    const rest = bytes.subarray(part.length);
+    if (this.#missing > 0) return rest;
+    if (this.#state === 'length') return this.#complete(rest);
+    this.#state = 'chunk-end';
     return rest;
   }
 
-  function takeRest(bytes: Uint8Array): Uint8Array {
-    listener.body(bytes);
-    return nothing;
+  #takeChunkLine(bytes: Uint8Array): Uint8Array {
+    const taken = this.#takeText(bytes, '\r\n');
+    if (taken === undefined) return nothing;
+    const [, digits = ''] = chunkLine.exec(taken.text) ?? refuse('the size of a chunk is malformed', 'HPE_INVALID_CHUNK_SIZE');
+    this.#missing = Number.parseInt(digits, 16);
+    this.#chunks += 1;
+    this.#chunkBytes += this.#missing;
+    if (this.#chunks > manyChunks && this.#chunkBytes < this.#chunks * smallestChunk) refuse('the chunks are too small');
+    this.#state = this.#missing === 0 ? 'trailers' : 'chunk';
+    return taken.rest;
   }
 
-  /** The parser of each state; each returns the bytes for the next one. */
-  const take: Readonly<Record<State, (bytes: Uint8Array) => Uint8Array>> = {
-    head: takeHead,
-    length: takeBody,
-    rest: takeRest,
-    'chunk-line': takeChunkLine,
-    chunk: takeChunk,
-    'chunk-end': takeChunkEnd,
-    trailers: takeTrailer,
-    over: () => refuse('there is more than a response'),
-  };
+  #takeChunkEnd(bytes: Uint8Array): Uint8Array {
+    const taken = this.#takeText(bytes, '\r\n');
+    if (taken === undefined ? this.#held.length > 1 : taken.text !== '') refuse('a chunk is longer than its size', 'HPE_STRICT');
+    if (taken !== undefined) this.#state = 'chunk-line';
+    return taken?.rest ?? nothing;
+  }
 
-  return {
-    push: (bytes) => {
-      for (let rest = bytes; rest.length > 0;) rest = take[state](rest);
-    },
-    finish: () => {
-      if (state === 'rest') over(nothing);
-      return state === 'over';
-    },
-  };
+  /** Checks the trailers after the last chunk, and discards them. */
+  #takeTrailer(bytes: Uint8Array): Uint8Array {
+    const taken = this.#takeText(bytes, '\r\n');
+    if (taken === undefined) return nothing;
+    if (taken.text === '') return this.#complete(taken.rest);
+    this.#trailers += taken.text.length;
+    if (this.#trailers > largestHead) refuse('there are too many trailers', 'HPE_HEADER_OVERFLOW');
+    readHeaders([taken.text]);
+    return taken.rest;
+  }
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { HttpResponse } from '../api/message.ts';
 import { openConnection, maxIdleMs, type Connection } from './connection.ts';
-import { startExchange } from './exchange.ts';
+import { Exchange } from './exchange.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
@@ -13,14 +13,90 @@ interface Idle {
 }
 
 /** The connections to one host. */
-interface Pool {
+class Pool {
+  readonly #url: URL;
+  readonly #options: SendOptions;
+  readonly #keep: (socket: Socket) => void;
   /** Number of connections: in use, idle, and being opened. */
-  count: number;
-  readonly idle: Idle[];
-  /** A connection that was opened in advance. */
-  prepared: Promise<Idle> | undefined;
+  #count = 0;
+  readonly #idle: Idle[] = [];
+  /** Resolves when the connection that is opened in advance is idle. */
+  #prepared: Promise<unknown> | undefined;
   /** Requests that wait for a free connection. */
-  readonly waiting: (() => void)[];
+  readonly #waiting: (() => void)[] = [];
+
+  /** @param keep called with each socket that was opened */
+  constructor(url: URL, options: SendOptions, keep: (socket: Socket) => void) {
+    this.#url = url;
+    this.#options = options;
+    this.#keep = keep;
+  }
+
+  /** Opens the first connection in advance. */
+  prepare(mayBeLong: boolean): void {
+    if (this.#count > 0) return;
+    this.#prepared = this.#open(mayBeLong).then((connection) => this.#idle.push({ connection, until: Date.now() + maxIdleMs }));
+    // The error is reported by the request that uses the connection.
+    this.#prepared.catch(() => undefined);
+  }
+
+  takeIdle(): Connection | undefined {
+    for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) {
+      const { connection, until } = last;
+      if (connection.socket.writable && Date.now() < until) return connection;
+      connection.socket.destroy();
+    }
+    return undefined;
+  }
+
+  /** Waits for a connection until the signal aborts. */
+  waitForOne(signal: AbortSignal | undefined): Promise<Connection> {
+    const acquired = this.#acquire().catch((error: unknown) => {
+      throw toNetworkError(error, this.#url);
+    });
+    return signal ? abandon(acquired, signal, (unused) => this.release(unused)) : acquired;
+  }
+
+  release(connection: Connection, idleMs = maxIdleMs): void {
+    // An idle connection does not keep the process running.
+    connection.socket.unref();
+    this.#idle.push({ connection, until: Date.now() + idleMs });
+    this.#wake();
+  }
+
+  /** Returns a connection for one request. A caller that no longer needs it still has to release it. */
+  async #acquire(): Promise<Connection> {
+    for (;;) {
+      const prepared = this.#prepared;
+      this.#prepared = undefined;
+      if (prepared) await prepared;
+      const ready = this.takeIdle();
+      if (ready) return ready;
+      if (this.#count < this.#options.connections) return await this.#open(true);
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
+  }
+
+  #open(mayBeLong: boolean): Promise<Connection> {
+    this.#count += 1;
+    const opening = openConnection(this.#url, this.#options, mayBeLong);
+    const leave = (): void => {
+      this.#count -= 1;
+      this.#wake();
+    };
+    opening.then(({ socket }) => {
+      this.#keep(socket);
+      socket.once('close', leave);
+    }, leave);
+    return opening;
+  }
+
+  /** Wakes a waiting request when a connection is free or may be opened. */
+  #wake(): void {
+    this.#waiting.shift()?.();
+  }
 }
 
 /**
@@ -32,97 +108,33 @@ export function createSocketSender(options: SendOptions): Sender {
   const sockets = new Set<Socket>();
   let isClosed = false;
 
-  function find({ origin }: URL): Pool {
-    const pool = pools.get(origin) ?? { count: 0, idle: [], prepared: undefined, waiting: [] };
+  function keep(socket: Socket): void {
+    if (isClosed) socket.destroy();
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  }
+
+  function find(url: URL): Pool {
+    const { origin } = url;
+    const pool = pools.get(origin) ?? new Pool(url, options, keep);
     pools.set(origin, pool);
     return pool;
-  }
-
-  /** Wakes a waiting request when a connection is free or may be opened. */
-  function wake(pool: Pool): void {
-    pool.waiting.shift()?.();
-  }
-
-  function open(pool: Pool, url: URL, mayBeLong: boolean): Promise<Connection> {
-    pool.count += 1;
-    const opening = openConnection(url, options, mayBeLong);
-    const leave = (): void => {
-      pool.count -= 1;
-      wake(pool);
-    };
-    opening.then(({ socket }) => {
-      if (isClosed) socket.destroy();
-      sockets.add(socket);
-      socket.once('close', () => {
-        sockets.delete(socket);
-        leave();
-      });
-    }, leave);
-    return opening;
-  }
-
-  function release(pool: Pool, connection: Connection, idleMs = maxIdleMs): void {
-    // An idle connection does not keep the process running.
-    connection.socket.unref();
-    pool.idle.push({ connection, until: Date.now() + idleMs });
-    wake(pool);
-  }
-
-  function takeIdle(pool: Pool): Connection | undefined {
-    for (let last = pool.idle.pop(); last !== undefined; last = pool.idle.pop()) {
-      const { connection, until } = last;
-      if (connection.socket.writable && Date.now() < until) return connection;
-      connection.socket.destroy();
-    }
-    return undefined;
-  }
-
-  async function takePrepared(pool: Pool, prepared: Promise<Idle>): Promise<Connection | undefined> {
-    pool.prepared = undefined;
-    pool.idle.push(await prepared);
-    return takeIdle(pool);
-  }
-
-  /** Returns a connection for one request. A caller that no longer needs it still has to release it. */
-  async function acquire(pool: Pool, url: URL): Promise<Connection> {
-    for (;;) {
-      const ready = takeIdle(pool) ?? (pool.prepared && (await takePrepared(pool, pool.prepared)));
-      if (ready) return ready;
-      if (pool.count < options.connections) return await open(pool, url, true);
-      await new Promise<void>((resolve) => {
-        pool.waiting.push(resolve);
-      });
-    }
-  }
-
-  function waitForOne(pool: Pool, url: URL, signal: AbortSignal | undefined): Promise<Connection> {
-    const acquired = acquire(pool, url).catch((error: unknown) => {
-      throw toNetworkError(error, url);
-    });
-    return signal ? abandon(acquired, signal, (unused) => release(pool, unused)) : acquired;
   }
 
   async function send(outgoing: Outgoing): Promise<HttpResponse> {
     const { url, signal } = outgoing;
     const pool = find(url);
-    const connection = (signal?.aborted === true ? undefined : takeIdle(pool)) ?? (await waitForOne(pool, url, signal));
+    const connection = (signal?.aborted === true ? undefined : pool.takeIdle()) ?? (await pool.waitForOne(signal));
     connection.socket.ref();
-    const { response, over } = startExchange(connection, outgoing, options.idleTimeout);
-    void over.then((idleMs) => {
-      if (idleMs > 0) release(pool, connection, idleMs);
-    });
-    return await response;
+    const leave = (idleMs: number): void => {
+      if (idleMs > 0) pool.release(connection, idleMs);
+    };
+    return await new Exchange(connection, outgoing, options.idleTimeout, leave).response;
   }
 
   return {
     send,
-    prepare: (url, mayBeLong = false) => {
-      const pool = find(url);
-      if (pool.count > 0) return;
-      pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, until: Date.now() + maxIdleMs }));
-      // The error is reported by the request that uses the connection.
-      pool.prepared.catch(() => undefined);
-    },
+    prepare: (url, mayBeLong = false) => find(url).prepare(mayBeLong),
     close: () => {
       isClosed = true;
       for (const socket of sockets) socket.destroy();
@@ -139,16 +151,6 @@ function abandon<T>(wanted: Promise<T>, signal: AbortSignal, leave: (late: T) =>
     };
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
-    const forget = (): void => signal.removeEventListener('abort', stop);
-    wanted.then(
-      (value) => {
-        forget();
-        resolve(value);
-      },
-      (error: Error) => {
-        forget();
-        reject(error);
-      },
-    );
+    wanted.finally(() => signal.removeEventListener('abort', stop)).then(resolve, reject);
   });
 }

@@ -1,12 +1,11 @@
 import type { OutputStream, World } from '../base/world.ts';
 import { escapeControl } from './escape.ts';
 
-/** Conditions that disable or style the spinner. */
+/** Conditions that disable the spinner. */
 export interface SpinnerOptions {
   readonly quiet?: boolean;
   /** Environment with `TERM`. */
   readonly env?: World['env'];
-  readonly colour?: boolean;
 }
 
 /** Milliseconds before the spinner is shown; shorter work does not load ora. */
@@ -17,10 +16,10 @@ interface Spinner {
   stop: () => unknown;
 }
 
-async function startSpinner(err: OutputStream, text: string, colour: boolean): Promise<Spinner> {
+async function startSpinner(err: OutputStream, text: string): Promise<Spinner> {
   const { default: ora } = await import('ora');
   // Discarding stdin would put the terminal into raw mode, where Ctrl-C sends no signal.
-  return ora({ text, stream: err.stream, isEnabled: true, discardStdin: false, color: colour ? 'cyan' : false }).start();
+  return ora({ text, stream: err.stream, isEnabled: true, discardStdin: false, color: false }).start();
 }
 
 /** True for a terminal that reports a width of 0: to erase text, ora would move up over infinitely many lines. */
@@ -36,7 +35,7 @@ export async function withSpinner<T>(
   err: OutputStream,
   text: string,
   work: (update: (text: string) => void) => Promise<T>,
-  { quiet = false, env = {}, colour = false }: SpinnerOptions = {},
+  { quiet = false, env = {} }: SpinnerOptions = {},
 ): Promise<T> {
   if (!err.isTerminal || quiet || env['TERM'] === 'dumb' || hasNoWidth(err)) return work(() => undefined);
   let current = escapeControl(text);
@@ -45,7 +44,7 @@ export async function withSpinner<T>(
   let starting: Promise<void> | undefined;
 
   async function start(): Promise<void> {
-    const begun = await startSpinner(err, current, colour);
+    const begun = await startSpinner(err, current);
     begun.text = current;
     spinner = begun;
     if (isDone) begun.stop();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { gatherItems, sliceList } from '../base/batches.ts';
-import { findReferenced } from './storage/contents.ts';
+import { findReferenced } from './storage/garbage.ts';
 import { listValues } from './store/list-rows.ts';
 import type { Schema } from './store/schema.ts';
 import type { Store } from './store/store.ts';
@@ -71,16 +71,19 @@ export function countRemoved(): Readonly<typeof counts> {
   return counts;
 }
 
-async function removeAll(store: Pick<Store, 'bytes'>, ids: readonly string[], why: Reason): Promise<void> {
-  for (const some of sliceList(ids, removedAtOnce)) {
+/** Removes contents, unless nothing is to be removed, and reports them. @returns how many */
+async function removeAll({ store, dryRun = false, onGone }: CollectOptions, ids: readonly string[], why: Reason): Promise<number> {
+  for (const some of dryRun ? [] : sliceList(ids, removedAtOnce)) {
     await Promise.all(some.map((id) => store.bytes.remove(id)));
     counts[why] += some.length;
   }
+  ids.forEach((id) => onGone?.(id, why));
+  return ids.length;
 }
 
 /** Removes noted contents that nobody can be reading any more, after a final check that nothing refers to them. */
 async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () => Promise<boolean>): Promise<number> {
-  const { store, keep = 0, dryRun = false, onGone } = options;
+  const { store, keep = 0, dryRun = false } = options;
   let removed = 0;
   for (let after = ''; await goOn();) {
     const notes: readonly Note[] = await listGarbage(store.db, horizon, { keep, after, most: batchSize });
@@ -89,12 +92,8 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
     const ids = notes.map(({ bytes }) => bytes);
     const referenced = await findReferenced(store.db, ids);
     const unused = ids.filter((id) => !referenced.has(id));
-    if (!dryRun) {
-      await removeAll(store, unused, 'unused');
-      await forgetGarbage(store.db, notes);
-    }
-    unused.forEach((id) => onGone?.(id, 'unused'));
-    removed += unused.length;
+    removed += await removeAll(options, unused, 'unused');
+    if (!dryRun) await forgetGarbage(store.db, notes);
     after = last.bytes;
   }
   return removed;
@@ -102,7 +101,7 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
 
 /** Removes contents that no row names and that are older than all running work: a crash left them between storing the bytes and the row. */
 async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
-  const { store, dryRun = false, onGone } = options;
+  const { store } = options;
   let removed = 0;
   for await (const ids of gatherItems(store.bytes.list(Math.floor(milliseconds) - orphanAge), batchSize)) {
     if (!(await goOn())) return removed;
@@ -112,9 +111,7 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
     // removed by `removeNoted`.
     const noted = await findNoted(store.db, unused);
     const orphans = unused.filter((id) => !noted.has(id));
-    if (!dryRun) await removeAll(store, orphans, 'orphan');
-    orphans.forEach((id) => onGone?.(id, 'orphan'));
-    removed += orphans.length;
+    removed += await removeAll(options, orphans, 'orphan');
   }
   return removed;
 }

@@ -1,4 +1,6 @@
-import { hostname } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { build } from '../base/build.ts';
 import { makeJobDirectory } from './job-directory.ts';
 import { removeTree } from './jobs/remove-tree.ts';
@@ -6,7 +8,6 @@ import type { LocalStore } from './store/open.ts';
 import { keepLease, takeLease, type Keeping, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
 import type { Admission } from './store/postgres/write.ts';
-import { openWorkDir, type WorkDir } from './work-dir.ts';
 
 /**
  * Common parts of gateways and workers: database, contents, a lease by which others know that they are alive, and a directory for tasks.
@@ -121,18 +122,17 @@ export async function runMember<T extends Closable>(
 /** Opens everything that a gateway or worker needs. @throws {LocalError} if the database or a directory cannot be used */
 export async function openMember(role: 'process' | 'worker', { workDir, ...options }: MemberOptions): Promise<Member> {
   const leased = await openUnderLease(role, options);
-  let work: WorkDir | undefined;
-  let dataDir: string | undefined;
+  let [temporary, dataDir]: (string | undefined)[] = [];
   const close = async (): Promise<void> => {
     if (dataDir !== undefined) await removeTree(dataDir);
-    await work?.remove();
+    if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
     await leased.close();
   };
   try {
     const { bytes, pid } = options;
     // If the contents are files of this machine, tasks run in the same directory and share them without copying.
-    work = await openWorkDir(workDir ?? (typeof bytes === 'string' ? bytes : undefined));
-    dataDir = await makeJobDirectory(work.dir, pid);
+    const place = workDir ?? (typeof bytes === 'string' ? bytes : (temporary = await mkdtemp(join(tmpdir(), 'cloud-gateway-'))));
+    dataDir = await makeJobDirectory(place, pid);
     return { ...leased, dataDir, close };
   } catch (error) {
     await close();

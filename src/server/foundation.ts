@@ -3,7 +3,7 @@ import type { SnapshotInfo } from '../api/control.ts';
 import type { Gate } from './gate.ts';
 import type { JobEngine } from './jobs/engine.ts';
 import type { Services } from './services.ts';
-import { findReferenced } from './storage/contents.ts';
+import { findReferenced } from './storage/garbage.ts';
 import { collectUnreferenced } from './store/collect.ts';
 import { foldDatabase, linkContents, replaceDatabase } from './store/copy-state.ts';
 import { openStore, type FileStore } from './store/open.ts';

@@ -2,9 +2,9 @@ import { compute } from '../api/compute.ts';
 import { storage } from '../api/storage.ts';
 import type { Context, GlobalValues, Voice } from '../cli/command.ts';
 import { pickSettings } from '../cli/globals.ts';
-import { findPaths } from '../config/paths.ts';
+import { findPaths, type Paths } from '../config/paths.ts';
 import { openProfiles, type Profile } from '../config/profiles.ts';
-import type { Entry } from '../config/journal.ts';
+import type { Entry, Journal } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
 import { locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
@@ -48,6 +48,9 @@ export interface Reporting {
   readonly notesAsJson: boolean;
 }
 
+/** The values of the global options, by name. */
+type Globals = Readonly<Record<string, unknown>>;
+
 /** Inputs of a context that replace those of the command line. */
 interface Given {
   readonly profile?: Profile | undefined;
@@ -60,10 +63,65 @@ interface Given {
   readonly resumed?: Entry;
 }
 
+/** Where the settings come from. */
+function collectInputs(profiles: Context['profiles'], { env }: World, globals: Globals, given: Given): SettingInputs {
+  const options = pickSettings(globals);
+  if (given.isAlone !== true)
+    return { options, env, profile: given.profile ?? readChosen(profiles, options.profile ?? env['CLOUD_PROFILE']) };
+  const added = given.resumed ? options : pickRequestLimits(options);
+  return { options: { ...given.options, ...added }, env: given.env ?? {}, profile: given.profile };
+}
+
+/** The journal of unfinished work, with the settings that its resumption needs. */
+async function openJournalOf(context: Context, inputs: () => SettingInputs): Promise<Journal> {
+  const { world, state, settings, resumed } = context;
+  const [{ openJournal }, { describeConnection }] = await Promise.all([import('../config/journal.ts'), import('./resumed.ts')]);
+  return openJournal({
+    state,
+    pid: world.pid,
+    now: world.now,
+    cwd: () => world.cwd,
+    connection: () => describeConnection(inputs(), settings(), { account: context.account, cwd: world.cwd }),
+    resumed,
+  });
+}
+
+/** The functions of a context for the keys of this machine. */
+function createKeyFunctions({ env }: World, paths: Paths, settings: () => Sources) {
+  const localKeys: Context['localKeys'] = async () => {
+    const { listLocalKeys } = await import('../auth/local-keys.ts');
+    return await listLocalKeys({ agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value });
+  };
+  const makeKey: Context['makeKey'] = async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish);
+  const listKeyNames: Context['listKeyNames'] = async (values) => (await import('../auth/local-keys.ts')).listKeyNames(values, localKeys);
+  return { localKeys, makeKey, listKeyNames };
+}
+
+/** The functions of a context that create another one with other settings. */
+function createSwitches(
+  world: World,
+  globals: Globals,
+  given: Given,
+  profiles: Context['profiles'],
+  create: (world: World, globals: Globals, given: Given) => Context,
+): Pick<Context, 'withProfile' | 'withUrl' | 'goOn'> {
+  return {
+    withProfile: (profile, chosen) => create(world, globals, { profile, isAlone: chosen?.isAlone ?? false }),
+    withUrl: (url) => create(world, { ...globals, url }, { ...given, options: { ...given.options, url } }),
+    goOn: async ({ connection, cwd }, resumed) => {
+      const { findProfile } = await import('./resumed.ts');
+      const { options, env } = connection;
+      const there = Object.create(world, { cwd: { value: cwd } }) as World;
+      const shown = { ...globals, output: undefined, json: false, jq: undefined };
+      return create(there, shown, { profile: findProfile(profiles, connection), options, env, isAlone: true, resumed });
+    },
+  };
+}
+
 /** Creates the context of a command from the process and the global options, and a function that releases it. */
 export function createContext(
   world: World,
-  globals: Readonly<Record<string, unknown>>,
+  globals: Globals,
   reporting: Reporting,
   given: Given = {},
   signers: SigningOptions['signers'] = new Map(),
@@ -77,16 +135,7 @@ export function createContext(
   const profiles = openProfiles(paths.config, refuse('configuration'));
   const state = openState(paths.state, refuse('state folder'));
 
-  const inputs = lazily((): SettingInputs => {
-    const options = pickSettings(globals);
-    if (given.isAlone === true)
-      return {
-        options: { ...given.options, ...(given.resumed ? options : pickRequestLimits(options)) },
-        env: given.env ?? {},
-        profile: given.profile,
-      };
-    return { options, env: world.env, profile: given.profile ?? readChosen(profiles, options.profile ?? world.env['CLOUD_PROFILE']) };
-  });
+  const inputs = lazily(() => collectInputs(profiles, world, globals, given));
   const settings = lazily((): Sources =>
     locateFiles(resolveSettings(inputs()), { home: world.home, cwd: world.cwd, profiles: `${paths.config}/profiles` }),
   );
@@ -108,24 +157,12 @@ export function createContext(
   const computeClient = lazily(() => connections.client(compute, 'compute'));
   const storageClient = lazily(() => connections.client(storage, 'storage'));
 
-  const journal = lazily(async () => {
-    const [{ openJournal }, { describeConnection }] = await Promise.all([import('../config/journal.ts'), import('./resumed.ts')]);
-    return openJournal({
-      state,
-      pid: world.pid,
-      now: world.now,
-      cwd: () => world.cwd,
-      connection: () => describeConnection(inputs(), settings(), { account: context.account, cwd: world.cwd }),
-      resumed: given.resumed,
-    });
-  });
-
   const others: (() => void)[] = [];
-  function createOther(...[otherWorld, otherGlobals, otherGiven]: [World, Readonly<Record<string, unknown>>, Given]): Context {
-    const other = createContext(otherWorld, otherGlobals, reporting, otherGiven, signers);
+  const switches = createSwitches(world, globals, given, profiles, (there, shown, changed) => {
+    const other = createContext(there, shown, reporting, changed, signers);
     others.push(other.close);
     return other.context;
-  }
+  });
   const context: Context = {
     world,
     paths,
@@ -150,30 +187,11 @@ export function createContext(
       if (target === undefined) throw explainMissing(settings(), 'account', 'account');
       return target;
     },
-    withProfile: (profile, chosen) => createOther(world, globals, { profile, isAlone: chosen?.isAlone ?? false }),
-    withUrl: (url) => createOther(world, { ...globals, url }, { ...given, options: { ...given.options, url } }),
-    journal,
+    ...switches,
+    journal: lazily(() => openJournalOf(context, inputs)),
     resumed: given.resumed,
-    goOn: async ({ connection, cwd }, resumed) => {
-      const { findProfile } = await import('./resumed.ts');
-      const { options, env } = connection;
-      const there = Object.create(world, { cwd: { value: cwd } }) as World;
-      const shown = { ...globals, output: undefined, json: false, jq: undefined };
-      return createOther(there, shown, { profile: findProfile(profiles, connection), options, env, isAlone: true, resumed });
-    },
-    refine: async (error) => {
-      const { explainRefusal, nameNearestDirectory } = await import('./explain.ts');
-      return await nameNearestDirectory(explainRefusal(error, context), context);
-    },
-    localKeys: async () => {
-      const { listLocalKeys } = await import('../auth/local-keys.ts');
-      return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value });
-    },
-    makeKey: async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish),
-    listKeyNames: async (values) => {
-      const { listKeyNames } = await import('../auth/local-keys.ts');
-      return await listKeyNames(values, context.localKeys);
-    },
+    refine: async (error) => (await import('./explain.ts')).refine(error, context),
+    ...createKeyFunctions(world, paths, settings),
     voice,
     note: (message) => {
       if (!global.quiet) voice.say(message);
@@ -181,6 +199,5 @@ export function createContext(
     warn: (message) => voice.say(message, 'warning'),
     fail,
   };
-  const close = (): void => [connections.close, ...others].forEach((each) => each());
-  return { context, close };
+  return { context, close: () => [connections.close, ...others].forEach((each) => each()) };
 }

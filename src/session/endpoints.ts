@@ -20,23 +20,19 @@ export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'acc
   });
 }
 
-/** The value of a required setting. */
-function requireSetting(settings: Sources, name: 'url' | 'storUrl', words: string): string {
-  const found = settings[name];
-  if (found === undefined) throw explainMissing(settings, name, words);
-  return found.value;
-}
-
 /** The URL of a service. @throws {UsageError} when it is missing, or must not be used */
 export function readUrl(settings: Sources, service: ServiceName): URL {
   const name = service === 'compute' ? 'url' : 'storUrl';
-  const text = requireSetting(settings, name, service === 'compute' ? 'address of the compute service' : 'address of the object storage');
-  if (!URL.canParse(text)) throw new UsageError(`${settings[name]?.source ?? name}: "${text}" is not a URL`);
+  const found = settings[name];
+  const words = service === 'compute' ? 'address of the compute service' : 'address of the object storage';
+  if (found === undefined) throw explainMissing(settings, name, words);
+  const { value: text, source } = found;
+  if (!URL.canParse(text)) throw new UsageError(`${source}: "${text}" is not a URL`);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
-    throw new UsageError(`${settings[name]?.source ?? name}: the URL holds a name or password, which these services do not take`, {
+    throw new UsageError(`${source}: the URL holds a name or password, which these services do not take`, {
       hint: 'requests are signed with a key: leave out what stands before the @',
     });
-  checkTransport(url, settings.allowHttp !== undefined && readFlag(settings.allowHttp));
+  checkTransport(url, readFlag(settings.allowHttp));
   return url;
 }

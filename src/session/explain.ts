@@ -6,6 +6,7 @@ import {
   isSystemError,
   LocalError,
   NotFoundError,
+  setHint,
   unlessMissing,
   UsageError,
   withHint,
@@ -20,7 +21,7 @@ import { NoProfileError } from './endpoints.ts';
 const refusal = /to access (\/\S+) \((\w+)\)/;
 
 /** Adds hints to errors; to the 403 of a sub-user, the command that tells the account the reason. Returns other errors unchanged. */
-export function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
+function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
   if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
   if (error instanceof CloudError && error.hint !== undefined) return completeHint(error, context.world.argv);
   if (!(error instanceof ApiError)) return explainFile(error);
@@ -68,12 +69,6 @@ function explainNoProfile(error: NoProfileError, names: readonly string[]): Usag
   });
 }
 
-/** The same error with another hint. */
-function setHint(error: CloudError, hint: string): CloudError {
-  const changed = Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
-  return changed;
-}
-
 /** Appends the typed arguments to a hint that ends with a command and an option, such as `cloud stor put -r`, so that it can be copied. */
 function completeHint(error: CloudError, argv: readonly string[]): CloudError {
   const [, command, option] = / ?cloud ((?:[a-z]+ )+)(-[a-z])$/.exec(error.hint ?? '') ?? [];
@@ -103,7 +98,7 @@ const missingPath = /^\/([^/]+)\/(.+) (?:does not exist|matches nothing)/s;
  * Replaces the hint for a missing path by one that lists its nearest existing directory, so that it works. If the service does not tell,
  * the hint is unchanged.
  */
-export async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
+async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
   const isAbsent = error instanceof NotFoundError || isMissing(error);
   if (!isAbsent || error.hint?.startsWith(listing) !== true) return error;
   const [, account, path] = missingPath.exec(error.message) ?? [];
@@ -117,6 +112,11 @@ export async function nameNearestDirectory(error: unknown, context: Pick<Context
     if (!(failure instanceof CloudError)) throw failure;
   }
   return error;
+}
+
+/** Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are. */
+export async function refine(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world' | 'storage'>): Promise<unknown> {
+  return await nameNearestDirectory(explainRefusal(error, context), context);
 }
 
 async function isThere(storage: Context['storage'], account: string, path: string): Promise<boolean> {

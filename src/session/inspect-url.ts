@@ -6,16 +6,9 @@ import { isPresignedTarget } from '../auth/presign.ts';
 import { inspectKeyFile } from '../auth/private-key.ts';
 import { readPublicBlob, type KeyLine } from '../auth/public-key.ts';
 import { KeyError, UsageError } from '../base/errors.ts';
-import type { World } from '../base/world.ts';
-import type { InspectedUrl, UrlQuestion } from '../cli/command.ts';
-import type { Paths } from '../config/paths.ts';
-import type { Sources } from '../config/settings.ts';
+import type { Context, InspectedUrl, UrlQuestion } from '../cli/command.ts';
 
-export interface InspectOptions {
-  world: World;
-  paths: Paths;
-  settings: () => Sources;
-}
+type InspectOptions = Pick<Context, 'world' | 'paths' | 'settings'>;
 
 /** Parses public keys; leaves out types that no service accepts. */
 function readKeys(lines: readonly (KeyLine & { path?: string })[]): KnownKey[] {

@@ -121,7 +121,7 @@ export function createSignings(options: SigningOptions): Signings {
     const login = signerLogin();
     if (login === undefined) throw explainMissing(values, 'account', 'account');
     const signer = await loadSigner(service);
-    assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
+    assertUsable(signer, service, { ecdsa: readFlag(values.storEcdsa) });
     // An empty value overrides the sub-user of a profile: the account itself signs.
     const user = values.user?.value ? { user: values.user.value } : undefined;
     return { login, signer, keyId: writeKeyId(service, { account: login, ...user, key: signer.publicKey.fingerprints.md5 }) };

@@ -1,6 +1,6 @@
 import type { TraceEvent } from '../client/client.ts';
 import { explain } from '../base/errors.ts';
-import type { Body, ByteStream, Headers } from '../api/message.ts';
+import type { ByteStream, Headers } from '../api/message.ts';
 import { redactSecrets } from './redact.ts';
 
 /** Maximum bytes of a body that are shown. */
@@ -43,15 +43,12 @@ export function createTrace(level: number, write: (line: string) => void): (even
   const showHeaders = (prefix: string, headers: Headers): void => {
     for (const [name, value] of Object.entries(headers)) show(prefix, `${name}: ${redactHeader(name, value)}`);
   };
-  const showRequestBody = (body: Body | undefined): void => {
-    if (body instanceof Uint8Array) show('>', printBody(body));
-  };
   return (event) => {
     const { outgoing } = event;
     if (event.kind === 'request') {
       show('>', `${outgoing.method} ${redactUrl(outgoing.url)}${event.attempt > 1 ? ` (try ${event.attempt})` : ''}`);
       if (level > 1) showHeaders('>', outgoing.headers);
-      if (level > 1) showRequestBody(outgoing.body);
+      if (level > 1 && outgoing.body instanceof Uint8Array) show('>', printBody(outgoing.body));
     } else if (event.kind === 'response') {
       const { response, milliseconds } = event;
       const id = response.headers['request-id'] ?? response.headers['x-request-id'] ?? 'none';

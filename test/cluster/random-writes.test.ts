@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEntry, removeEntry } from '../../src/server/storage/entries.ts';
-import { releaseContents } from '../../src/server/storage/contents.ts';
+import { releaseContents } from '../../src/server/storage/garbage.ts';
 import { placeOf } from '../../src/server/storage/paths.ts';
 import { foldCounts } from '../../src/server/store/counts.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findReferenced } from '../../src/server/storage/contents.ts';
+import { findReferenced } from '../../src/server/storage/garbage.ts';
 import { createTestStorage, link, type TestStorage } from '../contract/storage/harness.ts';
 
 /** Whatever the number of links to a content, changing one of them costs what changing an object costs. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { ServiceName } from '../../src/api/operation.ts';
 import { openDatabase } from '../../src/server/store/database.ts';
 import { collectUnreferenced } from '../../src/server/store/collect.ts';
-import { findReferenced } from '../../src/server/storage/contents.ts';
+import { findReferenced } from '../../src/server/storage/garbage.ts';
 import { openStore } from '../../src/server/store/open.ts';
 import { report } from '../support/figures.ts';
 import { createRandom } from '../support/random.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { findReferenced } from '../../src/server/storage/contents.ts';
+import { findReferenced } from '../../src/server/storage/garbage.ts';
 import { isCompressed } from '../../src/server/store/compressed-bytes.ts';
 import { openStore, type LocalStore } from '../../src/server/store/open.ts';
 

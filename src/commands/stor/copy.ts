@@ -12,7 +12,7 @@ import { copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
 import { chooseTargets } from './copy-plan.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
-import { describeWithT, listFirstNames, noteNesting } from './nesting.ts';
+import { listFirstNames, noteNesting } from './nesting.ts';
 import { readingNames, readNames } from './names.ts';
 import { missing } from './paths.ts';
 import { namesProfile } from './sides.ts';
@@ -75,9 +75,9 @@ async function noteNested(
   const path = readRemotePath(target, context.account);
   if (printRemotePath(nested) === printRemotePath(path) || (await inspect(context.storage, nested))) return;
   if ((await inspect(context.storage, from))?.type !== 'directory') return;
-  const [line = ''] = describeWithT(context, [...words, target], [{ source: words[0] ?? '', target }]);
-  const about = { target: printRemotePath(path), nested: printRemotePath(nested), line };
-  noteNesting(context, about, await listFirstNames(context, from), await listFirstNames(context, path));
+  const places = { directory: printRemotePath(path), nested: printRemotePath(nested) };
+  const nesting = { words: [...words, target], source: words[0] ?? '', target, ...places };
+  noteNesting(context, nesting, await listFirstNames(context, from), await listFirstNames(context, path));
 }
 
 const copyOptions = {

@@ -2,7 +2,7 @@ import { lstatSync, type BigIntStats } from 'node:fs';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import type { Fetched } from '../../transfer/download/fetch-file.ts';
+import type { Fetched } from '../../transfer/download/write-object.ts';
 import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { FetchStep } from './remember.ts';

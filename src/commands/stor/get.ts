@@ -8,7 +8,8 @@ import { createContradiction, UsageError } from '../../base/errors.ts';
 import { bytes, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { fetchFile, type Fetched } from '../../transfer/download/fetch-file.ts';
+import { fetchFile } from '../../transfer/download/fetch-file.ts';
+import type { Fetched } from '../../transfer/download/write-object.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { createManifestWriter, type ManifestWriter } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
@@ -23,7 +24,7 @@ import { filterOptions, readFilter, type FilterValues } from './filters.ts';
 import { declareGet, getOnce, readFiles } from './get-once.ts';
 import { chooseFiles, isFolder } from './local-places.ts';
 import { monitorTransfers } from './monitor.ts';
-import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
@@ -45,8 +46,8 @@ async function noteNested(
   if (source === undefined || sources.length > 1 || target.endsWith('/') || target === '.') return;
   const nested = files.get(source) ?? '';
   if (isThere(nested) || (await inspect(context.storage, source))?.type !== 'directory') return;
-  const [line = ''] = describeWithT(context, words, [{ source: words[0] ?? '', target }]);
-  noteNesting(context, { target: local, nested, line }, readdirSync(local), await listFirstNames(context, source));
+  const nesting = { words, source: words[0] ?? '', target, directory: local, nested };
+  noteNesting(context, nesting, readdirSync(local), await listFirstNames(context, source));
 }
 
 interface Wanted extends FilterValues {
@@ -189,14 +190,13 @@ async function fetchFiles(
   invocation: Invocation<Arguments, typeof getOptions>,
   files: ReadonlyMap<RemotePath, string>,
 ): Promise<Output | undefined> {
-  const { options, note, world } = invocation;
+  const { options, note } = invocation;
   const only = files.size === 1 && !options.recursive;
-  if (!only) await world.optimizeLater?.();
   if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, files, options, createTally(invocation, only)));
   return await runTransfers(
     invocation,
     options,
-    { only, bulk: !only, declare: () => declareGet(options, files) },
+    { only, bulk: !only, declare: () => declareGet(options, files), optimizesLater: !only },
     { columns: ['path', 'file', { key: 'size', as: 'size' }], id: 'file', fields: ['etag', 'mtime'] },
     async function* (transfers) {
       const { engine, tally } = transfers;

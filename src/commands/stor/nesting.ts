@@ -11,17 +11,19 @@ import type { RemotePath } from '../../transfer/path.ts';
 
 export const noTargetDirectory = flag('The target is the new name itself, also when it is a directory', { short: 'T' });
 
-/** A source on the command line and its target. */
-export interface Placed {
+/** A tree whose target on the command line is an existing directory. */
+interface Nesting {
+  /** The arguments as typed; for sources that a pattern expanded to, the pattern. */
+  readonly words: readonly string[];
   readonly source: string;
   readonly target: string;
+  /** The directory that `target` names, and the path in it to which the tree goes. */
+  readonly directory: string;
+  readonly nested: string;
 }
 
-/**
- * The command line with -T and one source, for each source. Other options are kept.
- * @param words the positional arguments as typed; for sources that a pattern expanded to, the pattern
- */
-export function describeWithT({ world }: Pick<Context, 'world'>, words: readonly string[], placed: readonly Placed[]): string[] {
+/** The command line with -T and one source. Other options are kept. */
+function describeWithT({ world }: Pick<Context, 'world'>, { words, source, target }: Nesting): string {
   const argv: (string | undefined)[] = [...world.argv];
   let at = argv.length;
   // Searched from the end: an option's value may equal an argument.
@@ -32,8 +34,7 @@ export function describeWithT({ world }: Pick<Context, 'world'>, words: readonly
     at = found;
   }
   const kept = argv.filter((word) => word !== undefined && word !== '-T' && word !== '--no-target-directory').map((word) => word ?? '');
-  const line = kept.map(quoteShell).join(' ');
-  return placed.map(({ source, target }) => `cloud ${line} -T ${quoteShell(source)} ${quoteShell(target)}`);
+  return `cloud ${kept.map(quoteShell).join(' ')} -T ${quoteShell(source)} ${quoteShell(target)}`;
 }
 
 /** The names on the first page of a remote directory. */
@@ -44,13 +45,17 @@ export async function listFirstNames({ storage }: Pick<Context, 'storage'>, dire
 
 /** Notes that a tree goes into a directory that has the same names: it may have been meant to replace that directory. */
 export function noteNesting(
-  { note }: Pick<Context, 'note'>,
-  { target, nested, line }: { target: string; nested: string; line: string },
+  context: Pick<Context, 'note' | 'world'>,
+  nesting: Nesting,
   names: readonly string[],
   others: readonly string[],
 ): void {
   const shared = names.filter((name) => others.includes(name));
   if (shared.length === 0) return;
   const shown = shared.slice(0, 3).join(', ') + (shared.length > 3 ? ', ...' : '');
-  note(`${target} exists and holds the same names (${shown}): the tree goes to ${nested}; to put it into ${target} itself: ${line}`);
+  const { directory, nested } = nesting;
+  const line = describeWithT(context, nesting);
+  context.note(
+    `${directory} exists and holds the same names (${shown}): the tree goes to ${nested}; to put it into ${directory} itself: ${line}`,
+  );
 }

@@ -22,7 +22,7 @@ import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
 import { storeOptions } from './headers.ts';
 import { createStoring, linkKnownOption } from './link-known.ts';
-import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainParent, makeWithParents } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { backupDirOption } from './backup-dir.ts';
@@ -30,7 +30,7 @@ import { createPutKeeper, readPutBackup } from './put-backup.ts';
 import { declarePut, readPlaces } from './put-once.ts';
 import { nameStep, putInFolder, putNamed, readSince, type PutValues, type Step } from './put-step.ts';
 import { runTransfer, runTransfers } from './show.ts';
-import { putTar } from './tar.ts';
+import { putTar } from './untar.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
 
@@ -65,9 +65,8 @@ async function chooseTarget(
 async function noteNested(context: Context, file: string, target: string, path: RemotePath, nested: RemotePath): Promise<void> {
   const local = resolvePath(context.world, file);
   if (nested === path || target.endsWith('/') || !isFolder(local) || (await inspect(context.storage, nested))) return;
-  const [line = ''] = describeWithT(context, [file, target], [{ source: file, target }]);
-  const about = { target: printRemotePath(path), nested: printRemotePath(nested), line };
-  noteNesting(context, about, readdirSync(local), await listFirstNames(context, path));
+  const places = { directory: printRemotePath(path), nested: printRemotePath(nested) };
+  noteNesting(context, { words: [file, target], source: file, target, ...places }, readdirSync(local), await listFirstNames(context, path));
 }
 
 /** @throws {UsageError} when two files would become the same object, so that one of them would be lost */
@@ -194,7 +193,6 @@ export const put = command({
       files.map((file) => ({ target: place(file), isTree: isTree(file) })),
     );
     const only = files.length === 1 && !options.recursive;
-    if (!only) await world.optimizeLater?.();
     const [first = ''] = files;
     if (options.recursive && files.length === 1 && !resumed) await noteNested(invocation, first, target, path, place(first));
 
@@ -228,7 +226,8 @@ export const put = command({
       };
       return await showRehearsal(invocation, rehearse(invocation, steps, options.noClobber, finish));
     }
-    return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+    const running = { only, bulk: !only, declare, optimizesLater: !only };
+    return await runTransfers(invocation, options, running, rowShape, async function* (transfers) {
       const { engine, tally } = transfers;
       const storing = createStoring(invocation, options);
       const putting = { ...transfers, storing, keeper: createPutKeeper(engine, backup, resumed !== undefined) };

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
-import type { Fetched } from '../../transfer/download/fetch-file.ts';
+import type { Fetched } from '../../transfer/download/write-object.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { createMemoryWriter, describeKnown, type MemoryWriter } from '../../transfer/sync/memory.ts';
 import type { Side } from '../../transfer/sync/tree.ts';

@@ -28,6 +28,8 @@ interface TransferOptions {
   readonly command?: Context;
   /** True for one of many runs: prints no summary when there was nothing to do. */
   readonly isRepeated?: boolean;
+  /** True for many small transfers (`World.optimizeLater`). */
+  readonly optimizesLater?: boolean;
 }
 
 /** The error of an interruption, with the bytes that the next run can resume from, below the hint of `cause`. */
@@ -104,7 +106,7 @@ export async function runTransfer(
 export async function runTransfers(
   context: Context,
   values: Partial<TransferValues>,
-  { only, bulk, declare, command = context, isRepeated = false }: TransferOptions,
+  { only, bulk, declare, command = context, isRepeated = false, optimizesLater = false }: TransferOptions,
   shape: Omit<Records, 'kind' | 'rows'>,
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
@@ -116,6 +118,8 @@ export async function runTransfers(
   async function* transfer(): AsyncGenerator<Row> {
     const engine = { ...createEngine(context, values, { bulk, monitor: recorder.monitor }), noteKept };
     for await (const row of work({ engine, tally, entry: recorder.entry })) {
+      // Not earlier: V8 refuses the compiled code that was kept of modules which are loaded meanwhile.
+      if (optimizesLater && steps === 0) await context.world.optimizeLater?.();
       recorder.count();
       steps += 1;
       yield row;

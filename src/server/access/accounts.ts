@@ -131,11 +131,7 @@ export async function findUser(db: Kysely<Schema>, account: AccountRow, name: st
 
 /** The keys of an account, or of one of its sub-users, in order of registration. */
 export function listKeysOf(db: Kysely<Schema>, account: Pick<AccountRow, 'id'>, user: UserRow | undefined): Promise<Key[]> {
-  return db
-    .selectFrom('keys')
-    .selectAll()
-    .where('account', '=', account.id)
-    .where('user', user === undefined ? 'is' : '=', user === undefined ? null : user.id)
+  return keysOf(db, { account: account.id, user: user?.id ?? null })
     .orderBy('sequence')
     .execute();
 }

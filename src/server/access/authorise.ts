@@ -12,7 +12,8 @@ import { findRoleIds, findRoleNames, listMemberships, loadPolicies } from './cal
 import { findResource, locateResource } from '../compute/resources.ts';
 import { listTags } from '../compute/tags.ts';
 import type { Call, Caller, Connection } from '../http/handler.ts';
-import { findEntryTags, locateEntry } from '../storage/resources.ts';
+import { fillPath } from '../http/match.ts';
+import { findEntryTags } from '../storage/resources.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 
@@ -65,7 +66,7 @@ async function describeComputeResource({ store, operation, account, inputs }: At
 }
 
 async function describeEntry({ store, operation, account, inputs }: Attempt): Promise<DecisionResource> {
-  const path = locateEntry(operation, inputs);
+  const path = fillPath(operation, inputs).join('/');
   const ids = await findEntryTags(store.db, operation, account, path);
   return { path: `/${account.login}/${path}`, kind: 'member', tags: await findRoleNames(store.db, account, ids) };
 }

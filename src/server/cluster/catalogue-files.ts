@@ -3,7 +3,7 @@ import type { ByteStream } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
 import { assertContents, type ClusterPlace } from '../cluster-contents.ts';
 import { storeImageFile } from '../compute/image-file.ts';
-import { discardContents } from '../storage/contents.ts';
+import { discardContents } from '../storage/garbage.ts';
 import type { Store } from '../store/store.ts';
 import { workUnderLease } from './under-lease.ts';
 

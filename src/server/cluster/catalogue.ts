@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { CatalogueState, CatalogueStep, ImageDocument, LimitDocument, PackageDocument } from '../../api/catalogue.ts';
 import { withDatabase } from '../cluster-accounts.ts';
 import { operator } from '../seed/operator.ts';
-import { releaseContents } from '../storage/contents.ts';
+import { releaseContents } from '../storage/garbage.ts';
 import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow, PackageRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';

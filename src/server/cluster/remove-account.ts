@@ -3,7 +3,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { InterruptedError, UsageError } from '../../base/errors.ts';
 import { withDatabase } from '../cluster-accounts.ts';
 import { removeRowsOf } from '../jobs/old-jobs.ts';
-import { releaseContents } from '../storage/contents.ts';
+import { releaseContents } from '../storage/garbage.ts';
 import { countInParents } from '../storage/entries.ts';
 import { countRows } from '../store/count-rows.ts';
 import { dropCounts } from '../store/counts.ts';

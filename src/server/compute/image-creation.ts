@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { headerAliases } from '../../api/aliases.ts';
 import type { compute } from '../../api/compute.ts';
-import type { Headers } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { creationCodes } from '../faults/failure.ts';
+import { writeBoth } from '../http/common-headers.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { isUuid } from '../http/match.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
@@ -67,11 +66,6 @@ async function describeImage(machine: MachineRow, fields: Partial<ImageRow>, { a
   };
 }
 
-function nameJob(job: string): Headers {
-  const deployed = headerAliases.find(({ specified }) => specified === 'job-id')?.deployed;
-  return { 'job-id': job, ...(deployed !== undefined && { [deployed]: job }) };
-}
-
 /**
  * CreateImageFromMachine: responds immediately with the image in state `creating`. Errors: 409 `InvalidArgument` for an instance that does
  * not exist or is not stopped, 422 `InsufficientServerVersionError`, 501 `NotAvailable`.
@@ -90,7 +84,7 @@ export const createImageFromMachine: Handler<typeof compute.createImageFromMachi
     await transaction.insertInto('images').values(image).execute();
     await transaction.insertInto('image_creations').values(creation).execute();
   });
-  const headers = { location: `/${account.login}/images/${image.id}`, ...nameJob(creation.job) };
+  const headers = { location: `/${account.login}/images/${image.id}`, ...writeBoth('job-id', creation.job) };
   return new Answer(showImage(image, call), { headers });
 };
 

@@ -7,7 +7,7 @@ import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { newestVersion } from '../http/version.ts';
-import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
+import { releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { describeStored, findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';

@@ -4,7 +4,7 @@ import type { InputOf } from '../../api/operation.ts';
 import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
-import { releaseContents, removeGarbage } from '../storage/contents.ts';
+import { releaseContents, removeGarbage } from '../storage/garbage.ts';
 import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';

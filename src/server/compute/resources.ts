@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
 import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
+import { fillPath } from '../http/match.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { isVisible } from './image-shape.ts';
 import { findPackage } from './packages.ts';
@@ -99,9 +100,10 @@ export async function findResource(db: Db, account: AccountRow, parts: readonly 
 }
 
 /** Path components, below the account, of the resource that controls access to an operation. */
-export function locateResource({ resource, segments }: Operation, inputs: Readonly<Record<string, string>>): string[] {
+export function locateResource(operation: Operation, inputs: Readonly<Record<string, string>>): string[] {
+  const { resource } = operation;
   if (resource === 'input') return (inputs['resource'] ?? '').split('/').slice(1);
   if (resource === 'account') return [];
-  const parts = segments.slice(1).map(({ kind, text }) => (kind === 'literal' ? text : (inputs[text] ?? '')));
+  const parts = fillPath(operation, inputs);
   return resource === 'parent' ? parts.slice(0, -1) : parts;
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { controlOperations, type ControlInput, type ControlName, type ControlResult, type InputKind } from '../../api/control.ts';
+import { BodyTooLarge, readAll } from '../../api/message.ts';
 import { controlFolderOf, controlSocketOf, shortenSocketPath } from '../../base/control-socket.ts';
 import { CloudError, NotFoundError, UsageError } from '../../base/errors.ts';
 
@@ -22,16 +23,13 @@ const largestInput = 1024 * 1024;
 const types: Readonly<Record<InputKind, string>> = { text: 'string', number: 'number', flag: 'boolean' };
 
 async function readInput(incoming: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > largestInput) throw new UsageError(`an input of the control interface has at most ${largestInput} bytes`);
-    chunks.push(chunk);
-  }
-  if (size === 0) return {};
+  const bytes = await readAll(incoming, largestInput).catch((error: unknown) => {
+    if (!(error instanceof BodyTooLarge)) throw error;
+    throw new UsageError(`an input of the control interface has at most ${largestInput} bytes`);
+  });
+  if (bytes.length === 0) return {};
   try {
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return JSON.parse(Buffer.from(bytes).toString());
   } catch {
     throw new UsageError('the input of the control interface is not JSON');
   }

@@ -5,7 +5,8 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../auth/authority.ts';
 import { ifThere, isSystemError } from '../../base/errors.ts';
-import { removeQuietly, withLock, writePrivate } from '../../base/private-files.ts';
+import { withLock } from '../../base/lock.ts';
+import { removeQuietly, writePrivate } from '../../base/private-files.ts';
 
 /** Certificates are renewed this many milliseconds before they expire: 7 days. */
 const renewal = 7 * 24 * 60 * 60 * 1000;

@@ -4,7 +4,8 @@ import type { ServiceName } from '../../api/operation.ts';
 import type { Exchange } from './exchange.ts';
 import { codeVersion } from './version.ts';
 
-function writeBoth(name: string, value: string): Headers {
+/** A response header under its name in the specification, and under the name of deployed services if that is another one. */
+export function writeBoth(name: string, value: string): Headers {
   const deployed = headerAliases.find(({ specified }) => specified === name)?.deployed;
   return deployed === undefined ? { [name]: value } : { [name]: value, [deployed]: value };
 }

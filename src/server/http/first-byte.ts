@@ -36,8 +36,13 @@ function sortConnection(socket: Socket, { acceptTls, acceptPlain, patienceMs }: 
  * @param server a server without other listeners for connections
  */
 export function splitPlainHttp(server: Server, acceptPlain: (socket: Socket) => void, patienceMs: number): void {
-  const accept = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
-  server.removeAllListeners('connection');
-  const acceptTls = (socket: Socket): void => accept.forEach((listener) => listener.call(server, socket));
+  const acceptTls = takeListeners(server);
   server.on('connection', (socket: Socket) => sortConnection(socket, { acceptTls, acceptPlain, patienceMs }));
+}
+
+/** Removes the connection listeners of a server. @returns a function that calls them */
+export function takeListeners(server: Server): (socket: Socket) => void {
+  const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  return (socket) => listeners.forEach((listener) => listener.call(server, socket));
 }

@@ -43,6 +43,11 @@ function matchPath({ segments }: Operation, parts: readonly string[]): Record<st
   return segments.every((segment, index) => takePart(segment, index, parts, inputs)) ? inputs : undefined;
 }
 
+/** The components of an operation's path after the account, with its inputs filled in. */
+export function fillPath({ segments }: Operation, inputs: Readonly<Record<string, string>>): string[] {
+  return segments.slice(1).map(({ kind, text }) => (kind === 'literal' ? text : (inputs[text] ?? '')));
+}
+
 /** A GET operation also serves HEAD, and a redirect serves the methods of its target. */
 function servesMethod(operation: Operation, method: string): boolean {
   if (operation.method === method) return true;
@@ -73,11 +78,6 @@ function rankOperation({ segments, when }: Operation): string {
   const conditions =
     Object.keys(when.query ?? {}).length * 2 + (when.contentType === undefined ? 0 : 1) + (when.uuid === undefined ? 0 : 1);
   return `${path.padEnd(8, '0')}${9 - conditions}`;
-}
-
-/** True if the pattern restricts the path; `PUT /*resource` does not. */
-function isSpecific({ segments }: Operation): boolean {
-  return segments[0]?.kind !== 'rest';
 }
 
 function listMethods(found: readonly Operation[]): string {
@@ -159,7 +159,8 @@ export function createMatcher(operations: Operations): (method: string, target: 
       if (inputs === undefined) continue;
       if (operation.method === method) rivalMatches.push({ operation, inputs });
       if (foundRank !== undefined && rank !== foundRank) continue;
-      if (isSpecific(operation)) otherMethods.push(operation);
+      // `PUT /*resource` does not restrict the path.
+      if (operation.segments[0]?.kind !== 'rest') otherMethods.push(operation);
       if (!servesMethod(operation, method) || !meetsConditions(operation, inputs, query, headers)) continue;
       sameRank.push({ operation, inputs });
       foundRank = rank;

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { takeListeners } from './first-byte.ts';
 import { InvalidProxyHeader, readProxyHeader } from './proxy-header.ts';
 import { createRepeatedLog } from './repeated-log.ts';
 
@@ -65,9 +66,7 @@ export function acceptProxied(
 ): () => void {
   const waiting = new Set<Socket>();
   const refuse = createRepeatedLog(log, (count) => `closed ${count} connections of balancers without a valid PROXY header`);
-  const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
-  server.removeAllListeners('connection');
-  const accept = (socket: Socket): void => listeners.forEach((listener) => listener.call(server, socket));
+  const accept = takeListeners(server);
   server.on('connection', (socket: Socket) => {
     if (!isBalancer(socket.remoteAddress ?? '')) return accept(socket);
     if (waiting.size >= mostWaiting) {

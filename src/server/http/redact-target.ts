@@ -1,12 +1,10 @@
+import { quietly } from '../../base/quietly.ts';
+
 /** Parameters whose values grant access: whoever reads the signature of a pre-signed URL can use it. */
 const secrets: ReadonlySet<string> = new Set(['signature', 'password', 'password_confirmation']);
 
 function isSecret(name: string): boolean {
-  try {
-    return secrets.has(decodeURIComponent(name.replaceAll('+', ' ')).trim().toLowerCase());
-  } catch {
-    return false;
-  }
+  return quietly(() => secrets.has(decodeURIComponent(name.replaceAll('+', ' ')).trim().toLowerCase()), false);
 }
 
 function redactPair(pair: string): string {

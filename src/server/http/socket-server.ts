@@ -141,17 +141,13 @@ function watchConnections(
       if (byPeer.get(peer) === pooled) byPeer.delete(peer);
     });
   });
-  server.prependListener('secureConnection', (socket: Socket) => {
-    const pooled = byPeer.get(describePeer(socket));
-    if (pooled === undefined) socket.destroy();
-    else addConnection(socket, pooled);
-  });
-  const takePlain = (socket: Socket): void => {
+  const take = (socket: Socket): void => {
     const pooled = byPeer.get(describePeer(socket));
     if (pooled === undefined) socket.destroy();
     else addConnection(socket, pooled);
   };
-  return Object.assign(connections, { takePlain });
+  server.prependListener('secureConnection', take);
+  return Object.assign(connections, { takePlain: take });
 }
 
 /** A server and its connections. */

@@ -10,11 +10,6 @@ export interface Target {
   readonly query: URLSearchParams;
 }
 
-function refusePath(service: ServiceName, part: string): ApiError {
-  const message = `${part} is not a valid path component`;
-  return service === 'compute' ? new ApiError(400, 'BadRequest', message) : new ApiError(400, 'InvalidResource', message);
-}
-
 function decodePart(service: ServiceName, part: string): string {
   try {
     const decoded = decodeURIComponent(part);
@@ -22,7 +17,7 @@ function decodePart(service: ServiceName, part: string): string {
   } catch {
     // Reported below, like a slash in a name.
   }
-  throw refusePath(service, part);
+  throw new ApiError(400, service === 'compute' ? 'BadRequest' : 'InvalidResource', `${part} is not a valid path component`);
 }
 
 /**

@@ -19,19 +19,11 @@ export interface TlsPair {
 /** Milliseconds between two reads of the files. */
 const usualPeriod = 5000;
 
-async function readPem(file: string): Promise<string> {
+async function attempt<T>(name: string, use: 'read' | 'used', work: () => T | Promise<T>): Promise<T> {
   try {
-    return await readFile(file, 'utf8');
+    return await work();
   } catch (error) {
-    throw new LocalError(`${file}: cannot be read: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-function parse<T>(name: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new LocalError(`${name}: cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new LocalError(`${name}: cannot be ${use}: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -43,10 +35,10 @@ function parse<T>(name: string, read: () => T): T {
 export async function readTls(place: TlsPlace, names: readonly string[], now: number): Promise<TlsPair> {
   const made = 'dir' in place ? await prepareTls(place.dir, names, now) : undefined;
   const [certificateName, keyName] = 'dir' in place ? [place.dir, place.dir] : [place.certificate, place.key];
-  const certificate = made?.certificate ?? (await readPem(certificateName));
-  const key = made?.key ?? (await readPem(keyName));
-  const parsed = parse(certificateName, () => new X509Certificate(certificate));
-  const parsedKey = parse(keyName, () => createPrivateKey(key));
+  const certificate = made?.certificate ?? (await attempt(certificateName, 'read', () => readFile(certificateName, 'utf8')));
+  const key = made?.key ?? (await attempt(keyName, 'read', () => readFile(keyName, 'utf8')));
+  const parsed = await attempt(certificateName, 'used', () => new X509Certificate(certificate));
+  const parsedKey = await attempt(keyName, 'used', () => createPrivateKey(key));
   if (!parsed.checkPrivateKey(parsedKey)) throw new LocalError(`${keyName}: is not the key of the certificate ${certificateName}`);
   const end = Date.parse(parsed.validTo);
   if (end <= now) throw new LocalError(`${certificateName}: the certificate has ended on ${new Date(end).toISOString()}`);

@@ -6,7 +6,7 @@ import { isPostgres } from '../store/engine-of.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
+import { releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { describeStored, ensureDirectory, findEntry, findObstacle, putEntry, type EntryValues } from '../storage/entries.ts';
 import { defaultCopies } from '../storage/headers.ts';
 import type { archiveNames } from '../storage/job-places.ts';

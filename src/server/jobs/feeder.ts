@@ -13,9 +13,6 @@ export function hasQueue(phases: readonly ActivePhase[]): boolean {
   return phases.some(({ queue }) => queue.length > 0);
 }
 
-/** Fills free slots with tasks of the waiting jobs. */
-type Feed = (waiting: readonly ActiveJob[], isolation: Isolation) => void;
-
 interface FeederOptions {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
   /** Maximum numbers of concurrent tasks: of all jobs (`slots`), and of one account. */
@@ -27,8 +24,9 @@ interface FeederOptions {
   readonly open: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => void;
 }
 
-/** Creates the function that hands claimed tasks of `jobs` to zones. */
-export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }: FeederOptions): Feed {
+/** Creates the function that hands claimed tasks of `jobs` to zones: it fills free slots with tasks of the waiting jobs. */
+export function createFeeder(options: FeederOptions): (waiting: readonly ActiveJob[], isolation: Isolation) => void {
+  const { jobs, slots, accountTasks, loads, runner, open } = options;
   let turn = 0;
   const isFull = (): boolean => loads.busy >= slots || runner.running >= mostRunning;
 

@@ -3,14 +3,18 @@ import { ApiError } from '../../base/errors.ts';
 import type { Call } from '../http/handler.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { JobRow } from '../store/job-schema.ts';
-import type { Schema } from '../store/schema.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
 import { placeOf, type Place } from '../storage/paths.ts';
 
 /** Finds a job of the account in the request path. @throws {ApiError} 404 `ResourceNotFound` */
 export async function requireJob(db: Kysely<Schema>, { account }: Call, id: string): Promise<JobRow> {
-  const job = await db.selectFrom('jobs').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
-  if (job) return job;
-  throw refuseMissing(id);
+  const query = db.selectFrom('jobs').selectAll().where('id', '=', id).where('account', '=', account.id);
+  return assertOwn(await query.executeTakeFirst(), account, id);
+}
+
+function assertOwn(job: JobRow | undefined, account: AccountRow, id: string): JobRow {
+  if (job?.account === account.id) return job;
+  throw new ApiError(404, 'ResourceNotFound', `the account has no job ${id}`);
 }
 
 /** Reads the row of a job and locks it until the transaction ends. Every transaction that changes a job begins with this call. */
@@ -21,13 +25,7 @@ export async function lockJob(transaction: Transaction<Schema>, id: string): Pro
 
 /** Finds and locks a job of the account in the request path, to change it. @throws {ApiError} 404 `ResourceNotFound` */
 export async function requireLockedJob(transaction: Transaction<Schema>, { account }: Call, id: string): Promise<JobRow> {
-  const job = await lockJob(transaction, id);
-  if (job?.account === account.id) return job;
-  throw refuseMissing(id);
-}
-
-function refuseMissing(id: string): ApiError {
-  return new ApiError(404, 'ResourceNotFound', `the account has no job ${id}`);
+  return assertOwn(await lockJob(transaction, id), account, id);
 }
 
 /** The directory of a job: `/demo/jobs/<id>`. */

@@ -49,9 +49,7 @@ function tellAdded(error: ApiError, added: number): ApiError {
   return error;
 }
 
-type State = Awaited<ReturnType<typeof requireJob>>;
-
-function checkState({ id, cancelled, state, input_done }: State): void {
+function checkState({ id, cancelled, state, input_done }: JobRow): void {
   const wanted = 'it takes no further input';
   if (cancelled === 1) throw refuseState(id, 'was cancelled', wanted);
   if (state === 'done') throw refuseState(id, 'is done', wanted);

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import { releaseContents, removeGarbage } from '../storage/contents.ts';
+import { releaseContents, removeGarbage } from '../storage/garbage.ts';
 import { countInParents } from '../storage/entries.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
 import { isAmong, listValues } from '../store/list-rows.ts';

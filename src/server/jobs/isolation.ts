@@ -106,13 +106,11 @@ export interface SandboxParts {
   readonly isRoot: boolean;
 }
 
-type Write = (place: ZonePlace, staged: boolean) => string[];
-
 function createSandbox(
   kind: IsolationKind,
   shell: string,
   { bash, system, filter, groups, isRoot }: SandboxParts,
-  write: Write,
+  write: (place: ZonePlace, staged: boolean) => string[],
 ): Isolation {
   return {
     kind,

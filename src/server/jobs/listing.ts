@@ -43,9 +43,8 @@ export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, 
   let page = query.select(['entries.name', 'entries.type', 'entries.mtime']).orderBy('entries.name').limit(limit);
   if (marker !== undefined) page = page.where('entries.name', '>=', marker);
   const rows = await page.execute();
-  const describe = ({ name, type, mtime }: (typeof rows)[number]): Entry => ({ name, type, mtime: new Date(mtime).toISOString() });
   async function* readRecords(): AsyncGenerator<Entry> {
-    for (const row of rows) yield describe(row);
+    for (const { mtime, ...row } of rows) yield { ...row, mtime: new Date(mtime).toISOString() };
   }
   return { headers: { 'result-set-size': String(count) }, records: readRecords() };
 };

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { discardContents } from '../storage/contents.ts';
+import { discardContents } from '../storage/garbage.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
@@ -10,7 +10,8 @@ import { openOutputRoom } from './output-room.ts';
 import { putObjects } from './record-objects.ts';
 import { removeTree } from './remove-tree.ts';
 import { baseOf, describeEnding, saveTraces } from './results.ts';
-import { LimitReached, prepareZone, startZone, TaskTooLong, type Zone } from './zone.ts';
+import { LimitReached, TaskTooLong } from './zone-queue.ts';
+import { prepareZone, startZone, type Zone } from './zone.ts';
 import type { Failure, Ending } from './outcome.ts';
 import { passingPause, type EngineOptions } from './engine-options.ts';
 

@@ -31,13 +31,9 @@ export interface TaskEnvironment extends TaskPlace {
 /** Shortens a name to its end, which has the file extension. */
 function fitName(name: string): string {
   const bytes = Buffer.from(name);
-  return bytes.length <= longestName
-    ? name
-    : bytes
-        .subarray(-longestName)
-        .toString()
-        .replace(/^\uFFFD+/u, '')
-        .slice(-longestName / 2);
+  if (bytes.length <= longestName) return name;
+  const end = bytes.subarray(-longestName).toString();
+  return end.replace(/^\uFFFD+/u, '').slice(-longestName / 2);
 }
 
 /** Lets the user of a zone read an input, if zones have users of their own. */

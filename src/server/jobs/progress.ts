@@ -1,6 +1,5 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
-import type { JobPhaseRow } from '../store/job-schema.ts';
-import type { JobTaskRow } from '../store/job-schema.ts';
+import type { JobPhaseRow, JobTaskRow } from '../store/job-schema.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 
@@ -14,27 +13,19 @@ export interface PhaseInput extends Readonly<Pick<JobTaskRow, 'origin' | 'adder'
 /** Adds inputs to a phase. In a map phase each is a task; in a reduce phase each goes to a reducer. */
 export async function addPhaseInputs(transaction: Transaction<Schema>, phase: JobPhaseRow, inputs: readonly PhaseInput[]): Promise<void> {
   const { job, phase: number, inputs: first, reducers } = phase;
-  if (reducers > 0) {
-    const rows = listRows(
-      transaction,
-      inputs.map(({ input, adder, given, reducer }) => [input, adder, given, reducer ?? null]),
-    );
-    await sql`
+  const lists = inputs.map(({ input, origin, adder, given, reducer }) => [input, adder, given, reducers > 0 ? (reducer ?? null) : origin]);
+  const rows = listRows(transaction, lists);
+  const insert =
+    reducers > 0
+      ? sql`
       insert into job_reduce_inputs (job, phase, number, reducer, input, adder, given)
       select ${job}, cast(${number} as bigint), ${first} + key, coalesce(cast(value ->> 3 as bigint), (${first} + key) % ${reducers}),
-        value ->> 0, cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)
-      from ${rows}`.execute(transaction);
-  } else {
-    const rows = listRows(
-      transaction,
-      inputs.map(({ input, origin, adder, given }) => [input, origin, adder, given]),
-    );
-    await sql`
+        value ->> 0, cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)`
+      : sql`
       insert into job_tasks (job, phase, number, state, input, origin, tries, adder, given)
-      select ${job}, cast(${number} as bigint), ${first} + key, 'waiting', value ->> 0, value ->> 1, 0,
-        cast(value ->> 2 as bigint), cast(value ->> 3 as bigint)
-      from ${rows}`.execute(transaction);
-  }
+      select ${job}, cast(${number} as bigint), ${first} + key, 'waiting', value ->> 0, value ->> 3, 0,
+        cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)`;
+  await sql`${insert} from ${rows}`.execute(transaction);
   const added = inputs.length;
   await updatePhase(transaction, phase, { inputs: added, tasks: phase.reducers > 0 ? 0 : added });
 }

@@ -3,7 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
 import { groupBy } from '../../base/group-by.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { releaseContents, type Garbage } from '../storage/contents.ts';
+import { releaseContents, type Garbage } from '../storage/garbage.ts';
 import { ensureDirectory, findForWriting, findObstacle, putEntry, refuseDirectory, type Found } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { refuseJobPlace } from '../storage/job-places.ts';

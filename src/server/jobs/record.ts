@@ -1,7 +1,7 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
 import { groupBy } from '../../base/group-by.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { discardContents, removeGarbage, type Garbage } from '../storage/contents.ts';
+import { discardContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { listRows, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';

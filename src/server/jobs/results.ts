@@ -23,13 +23,10 @@ const emptyMd5 = '1B2M2Y8AsgTpgAmY7PhCfg==';
 
 function shortenName(name: string): string {
   const bytes = Buffer.from(name);
+  if (bytes.length <= longestName) return name;
   // A character that was cut in two decodes to U+FFFD, which no name contains.
-  return bytes.length <= longestName
-    ? name
-    : bytes
-        .subarray(0, longestName)
-        .toString()
-        .replace(/\uFFFD$/u, '');
+  const start = bytes.subarray(0, longestName).toString();
+  return start.replace(/\uFFFD$/u, '');
 }
 
 /** Prefix of the paths of a task's objects: `/demo/jobs/<id>/stor/demo/stor/a.txt.0.` or `.../stor/reduce.1.`. */

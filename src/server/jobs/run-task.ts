@@ -7,7 +7,7 @@ import { streamDirectory } from './isolation.ts';
 import { removeTree } from './remove-tree.ts';
 import { collectFailure, smallFile } from './results.ts';
 import { prepareTask, type TaskEnvironment } from './prepare.ts';
-import { LimitReached, TaskTakenBack, TaskTooLong, ZoneLost } from './zone.ts';
+import { LimitReached, TaskTakenBack, TaskTooLong, ZoneLost } from './zone-queue.ts';
 import { passingPause } from './engine-options.ts';
 import type { Result } from './result.ts';
 import type { Ending } from './outcome.ts';
@@ -15,15 +15,14 @@ import type { Ending } from './outcome.ts';
 /** Maximum number of tries of a task that fails because of the service. */
 const mostTries = 3;
 
+function fail(task: Task, zone: string, code: string, message: string): Result {
+  return { kind: 'failure', task, zone, failure: { code, message } };
+}
+
 /** The outcome of a task that failed because of the service. */
 function retry(task: Task, zone: string, why: string): Result {
   if (task.tries + 1 < mostTries) return { kind: 'retry', task, zone, counts: true };
-  return {
-    kind: 'failure',
-    task,
-    zone,
-    failure: { code: 'InternalError', message: `the service failed the task ${mostTries} times: ${why}` },
-  };
+  return fail(task, zone, 'InternalError', `the service failed the task ${mostTries} times: ${why}`);
 }
 
 /** The outcome of a task while the database or the content store is unavailable: after a short pause it is retried until they are back. */
@@ -34,16 +33,11 @@ async function postpone(task: Task, zone: string): Promise<Result> {
 
 /** The outcome of a task whose zone ended; undefined if the task had not begun. */
 function explainLoss(error: unknown, task: Task, zone: string): Result | undefined {
-  if (error instanceof TaskTooLong) {
-    const failure = { code: 'TaskKilledError', message: `user command took ${error.message} and was killed` };
-    return { kind: 'failure', task, zone, failure };
-  }
-  if (error instanceof LimitReached) return { kind: 'failure', task, zone, failure: { code: 'UserTaskError', message: error.message } };
+  if (error instanceof TaskTooLong) return fail(task, zone, 'TaskKilledError', `user command took ${error.message} and was killed`);
+  if (error instanceof LimitReached) return fail(task, zone, 'UserTaskError', error.message);
   if (!(error instanceof ZoneLost)) return retry(task, zone, String(error));
   if (!error.begun) return undefined;
-  if (task.job.cancelled) {
-    return { kind: 'failure', task, zone, failure: { code: 'JobCancelledError', message: 'job was cancelled' } };
-  }
+  if (task.job.cancelled) return fail(task, zone, 'JobCancelledError', 'job was cancelled');
   return retry(task, zone, error.message);
 }
 

@@ -3,6 +3,7 @@ import type { ByteStream, Headers, HttpResponse, Request } from '../../api/messa
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { createPrivate } from '../../base/private-files.ts';
+import { quietly } from '../../base/quietly.ts';
 import type { Send } from '../../http/send.ts';
 import type { Service } from '../http/serve.ts';
 import { writeError } from '../http/response.ts';
@@ -66,7 +67,7 @@ function writeBody(service: ServiceName, bytes: Buffer): Written {
   if (bytes.length === 0) return { content: {}, isChanged: false };
   const text = bytes.toString();
   const isText = Buffer.from(text).equals(bytes);
-  const value = service === 'compute' && isText ? readJson(text) : undefined;
+  const value = service === 'compute' && isText ? quietly<unknown>(() => JSON.parse(text), undefined) : undefined;
   if (value !== undefined) {
     const shown = JSON.stringify(redactValue(value));
     const isChanged = shown !== JSON.stringify(value);
@@ -74,14 +75,6 @@ function writeBody(service: ServiceName, bytes: Buffer): Written {
   }
   if (holdsSecret(bytes.toString('latin1'))) return { content: { leftOut: 'it holds a private key or a signature' }, isChanged: false };
   return { content: isText ? { body: text } : { base64: bytes.toString('base64') }, isChanged: false };
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The body of a response as it was read. */

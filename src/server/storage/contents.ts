@@ -1,39 +1,23 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Body, ByteStream } from '../../api/message.ts';
 import { readAll, streamOf } from '../../api/message.ts';
-import { sliceList } from '../../base/batches.ts';
 import { ApiError } from '../../base/errors.ts';
 import { discardBody } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import { readInline } from '../store/inline-bytes.ts';
 import { isCompressed } from '../store/compressed-bytes.ts';
 import { isPostgres } from '../store/engine-of.ts';
-import { listValues } from '../store/list-rows.ts';
-import { noteGarbage } from '../store/note-garbage.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
-import { isRow, keepInRow, readRow, removeRow, type RowBytes } from '../store/row-bytes.ts';
+import { isRow, keepInRow, readRow, type RowBytes } from '../store/row-bytes.ts';
 import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry } from './entries.ts';
-import { hold, whenReleased } from './readers.ts';
-import { touchContents } from './shared-contents.ts';
+import { hold } from './readers.ts';
 
 /**
  * The content of an object is one file of the byte store or, after a multipart upload, the files of its parts in order: a commit moves no
  * bytes, however large the object is.
  */
-
-/** Contents looked up in one query. */
-const batchSize = 500;
-
-/** Maximum number of files whose removal a request waits for. */
-const fewFiles = 64;
-
-/** A content that is no longer referenced, and its files. */
-export interface Garbage {
-  content: string;
-  bytes: readonly string[];
-}
 
 /** The `content` of an object that an upload with several parts creates. */
 export function namePieces(uploadId: string): string {
@@ -101,7 +85,7 @@ export async function openContent(
     if (await isThere()) {
       // If several processes share the contents (`beginReading`), others remove them: the hold lasts until the end of the read.
       if (store.beginReading || end - start > smallContent || isPieces(content) || isCompressed(content))
-        return releaseAfter(await openPieces(store, pieces, start, end), release);
+        return await openPieces(store, pieces, { start, end, release });
       const bytes = await store.bytes.read(content, start, end);
       release();
       return bytes;
@@ -156,7 +140,7 @@ async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): 
       if (content === null) return { entry, read: () => readPieces(store, [], 0, 0), release };
       if (isRow(content)) {
         const bytes = await readRow(transaction, content);
-        return bytes && { entry, read: () => yieldBytes(bytes), release };
+        return bytes && { entry, read: () => streamOf(bytes), release };
       }
       release = hold(store, content);
       const pieces = await findPieces(transaction, content, 0, size ?? 0);
@@ -168,82 +152,8 @@ async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): 
   }
 }
 
-/**
- * Lists what can be removed once `transaction` is committed, after the entries that had these contents were deleted or changed. If several
- * processes share the contents, the result is empty: the contents are noted for the collector, which knows the readers of all processes.
- */
-export async function releaseContents(
-  transaction: Transaction<Schema>,
-  rows: readonly ({ content: string | null } | undefined)[],
-): Promise<Garbage[]> {
-  const known = rows.flatMap((row) => row?.content ?? []);
-  const garbage: Garbage[] = [];
-  for (const batch of sliceList(known, batchSize)) {
-    let referenced = await findReferenced(transaction, batch);
-    if (await touchContents(transaction, referenced)) referenced = await findReferenced(transaction, batch);
-    for (const content of batch) {
-      if (referenced.has(content)) continue;
-      if (isRow(content)) await removeRow(transaction, content);
-      else garbage.push({ content, bytes: await releasePieces(transaction, content) });
-    }
-  }
-  if (!isPostgres(transaction)) return garbage;
-  const ids = garbage.flatMap(({ bytes }) => bytes);
-  await noteGarbage(
-    transaction,
-    ids.filter((id) => readInline(id) === undefined),
-  );
-  return [];
-}
-
-/** The files of an unreferenced content; its rows are removed. */
-async function releasePieces(transaction: Transaction<Schema>, content: string): Promise<string[]> {
-  if (!isPieces(content)) return [content];
-  const pieces = await transaction.deleteFrom('pieces').where('content', '=', content).returning('bytes').execute();
-  return pieces.map(({ bytes }) => bytes);
-}
-
-/**
- * Removes the files of unreferenced contents; if a content is being read, after its last reader. The caller does not wait for the files of
- * an upload, of which there can be 10,000: files left behind by a crash are collected at the next start.
- */
-export async function removeGarbage(store: Store, garbage: readonly Garbage[]): Promise<void> {
-  const removing = removeFiles(store, garbage);
-  if (garbage.reduce((count, { bytes }) => count + bytes.length, 0) <= fewFiles) await removing;
-}
-
-async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<void> {
-  for (const { content, bytes } of garbage) {
-    // Until the commit makes it a piece, a part of an upload is read by its own id.
-    for (const id of bytes) await whenReleased(store, [content, id], () => removeBytes(store, id));
-  }
-}
-
-/** Removes contents that were stored but will not be used. Contents that cannot be removed now are left to collectors. */
-export async function discardContents(store: Store, ids: Iterable<string>): Promise<void> {
-  for (const id of ids) await removeBytes(store, id);
-}
-
-// One row per id is enough: any number of links may have the same content.
-const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
-  sql<{ id: string }>`select value as id from ${listValues(db, ids)}
-    where exists (select 1 from entries where content = value)
-    or exists (select 1 from pieces where bytes = value)
-    or exists (select 1 from images where content = value)`.compile(db),
-);
-
-/** Finds which of these files of the byte store an object, part or image still needs, to collect what a crash left behind. */
-export async function findReferenced(db: Kysely<Schema>, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await selectReferenced(db, { ids: JSON.stringify(ids) });
-  return new Set(rows.map(({ id }) => id));
-}
-
-/** A file that cannot be removed now is found by the collection at the next start. */
-async function removeBytes(store: Store, id: string): Promise<void> {
-  await store.bytes.remove(id).catch(() => undefined);
-}
-
-function isPieces(content: string): boolean {
+/** True for the content of an object with several pieces. */
+export function isPieces(content: string): boolean {
   return content.startsWith('pieces/');
 }
 
@@ -269,10 +179,6 @@ async function findPieces(db: Kysely<Schema>, content: string, start: number, en
   return pieces.filter((piece) => piece.start + piece.size > start);
 }
 
-async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
 async function* readPieces(store: Store, pieces: readonly Piece[], start: number, end: number): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield* await openPiece(store, piece, start, end);
 }
@@ -281,13 +187,15 @@ function openPiece(store: Store, piece: Piece, start: number, end: number): Prom
   return store.bytes.read(piece.bytes, Math.max(start, piece.start) - piece.start, Math.min(end, piece.start + piece.size) - piece.start);
 }
 
-/** Opens the first piece before the stream is returned, so that its errors are reported before a response begins. */
+/**
+ * Opens the first piece before the stream is returned, so that its errors are reported before a response begins. `release` is called when
+ * the stream ends, also if it is returned before it was read.
+ */
 async function openPieces(
   store: Store,
   [first, ...others]: readonly Piece[],
-  start: number,
-  end: number,
-): Promise<AsyncGenerator<Uint8Array>> {
+  { start, end, release }: { start: number; end: number; release: () => void },
+): Promise<ByteStream> {
   const opened = first && (await openPiece(store, first, start, end));
   async function* goOn(): AsyncGenerator<Uint8Array> {
     let isBegun = false;
@@ -298,34 +206,13 @@ async function openPieces(
       if (opened) yield* opened;
       yield* readPieces(store, others, start, end);
     } finally {
+      release();
       if (!isBegun && opened) discardBody(opened);
     }
   }
   const stream = goOn();
   await stream.next();
   return stream;
-}
-
-/** The same stream; `release` is called when it ends, also if it is returned before it was started. */
-function releaseAfter(source: AsyncGenerator<Uint8Array>, release: () => void): ByteStream {
-  const iterator: AsyncIterableIterator<Uint8Array> = {
-    async next() {
-      try {
-        const result = await source.next();
-        if (result.done === true) release();
-        return result;
-      } catch (error) {
-        release();
-        throw error;
-      }
-    },
-    async return() {
-      release();
-      return source.return(undefined);
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
 }
 
 async function* limitBody(body: ByteStream, limit: number): AsyncGenerator<Uint8Array> {

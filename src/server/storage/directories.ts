@@ -6,7 +6,7 @@ import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
 import { chooseHeaders } from './headers.ts';
 import { checkWrite } from './conditions.ts';
-import { releaseContents, removeGarbage } from './contents.ts';
+import { releaseContents, removeGarbage } from './garbage.ts';
 import {
   describeDirectory,
   ensureDirectory,

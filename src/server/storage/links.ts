@@ -7,7 +7,7 @@ import { findAccount } from '../access/accounts.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import { checkWrite, type Conditions } from './conditions.ts';
-import { releaseContents, removeGarbage } from './contents.ts';
+import { releaseContents, removeGarbage } from './garbage.ts';
 import { findEntry, findForWriting, lockEntry, putEntry, refuseDirectory } from './entries.ts';
 import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
@@ -35,17 +35,16 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
     const linked = await findSource(transaction, source);
     checkConditions(conditions, entry, linked, call.now());
     await touchContents(transaction, [linked.content]);
-    const { parent: _parent, name: _name, children: _children, ...values } = linked;
-    const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(values) });
+    const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(linked) });
     await putEntry(transaction, place, entry, {
-      ...values,
+      ...linked,
       mtime,
       headers,
       role_tags: await chooseRoleTags(transaction, call, roleTag, entry, parent),
     });
     await noteRoleTags(transaction, call, place, roleTag);
-    await assertQuota(transaction, call, growthOf(entry, values.size ?? 0));
-    return { etag: values.etag, garbage: await releaseContents(transaction, [entry]) };
+    await assertQuota(transaction, call, growthOf(entry, linked.size ?? 0));
+    return { etag: linked.etag, garbage: await releaseContents(transaction, [entry]) };
   });
   await removeGarbage(call.store, garbage);
   return describeVersion({ etag, mtime });

@@ -20,12 +20,11 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
     const { parent, entry } = await findForWriting(transaction, place);
     if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
     checkWrite(input, entry, call.now());
-    const { parent: _parent, name: _name, children: _children, ...values } = entry;
     const { 'content-type': _, ...given } = input.headers ?? {};
     const headers = entry.type === 'directory' ? chooseHeaders(given, place) : chooseObjectHeaders(input.headers, place);
     const roleTags = await chooseRoleTags(transaction, call, input.roleTag, entry, parent);
     await noteRoleTags(transaction, call, place, input.roleTag);
-    await putEntry(transaction, place, entry, { ...values, mtime, headers: JSON.stringify(headers), role_tags: roleTags });
+    await putEntry(transaction, place, entry, { ...entry, mtime, headers: JSON.stringify(headers), role_tags: roleTags });
     return entry.etag;
   });
   return describeVersion({ etag, mtime });

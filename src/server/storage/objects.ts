@@ -9,7 +9,8 @@ import type { ObjectPut } from '../store/object-put.ts';
 import { insertRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { checkWrite, isConditional } from './conditions.ts';
-import { releaseContents, removeGarbage, storeBody, type Garbage } from './contents.ts';
+import { storeBody } from './contents.ts';
+import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import {
   describeStored,
   findForWriting,

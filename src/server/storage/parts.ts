@@ -1,6 +1,6 @@
 import type { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
-import { releaseContents } from './contents.ts';
+import { releaseContents } from './garbage.ts';
 import { digestAhead } from './digests.ts';
 import { describeStored, findForWriting, putEntry } from './entries.ts';
 import { describeVersion } from './headers.ts';

@@ -24,14 +24,6 @@ function refuseMissing(
   if (needsEntry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
 }
 
-/** The path, below the account, of the entry that an operation acts on. */
-export function locateEntry({ segments }: Operation, inputs: Readonly<Record<string, string>>): string {
-  return segments
-    .slice(1)
-    .map(({ kind, text }) => (kind === 'literal' ? text : (inputs[text] ?? '')))
-    .join('/');
-}
-
 /**
  * Ids of the roles that decide about an operation at a path: the tags of the entry or, if it does not exist, of its nearest existing
  * ancestor.

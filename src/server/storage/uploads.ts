@@ -7,7 +7,7 @@ import type { Call, Handler } from '../http/handler.ts';
 import { assertRoom, oldestOf } from '../limit.ts';
 import type { AccountRow, Schema, UploadRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import { releaseContents, removeGarbage, type Garbage } from './contents.ts';
+import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import { forgetDigest } from './digests.ts';
 import { ensureDirectory, findEntry, isEmpty, removeDirectory } from './entries.ts';
 import { lockRows, type Lock } from './locks.ts';

@@ -2,7 +2,7 @@ import { closeSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { isSystemError } from '../../base/errors.ts';
 import { createPrivate, makeMissingFolders, parentOf, removeQuietly } from '../../base/private-files.ts';
 import { readPrivateLines } from '../../base/private-lines.ts';
-import type { Fetched } from '../download/fetch-file.ts';
+import type { Fetched } from '../download/write-object.ts';
 import { comparePaths } from '../../base/order.ts';
 import { toMilliseconds } from '../local/time.ts';
 

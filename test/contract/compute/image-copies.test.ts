@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { findReferenced } from '../../../src/server/storage/contents.ts';
+import { findReferenced } from '../../../src/server/storage/garbage.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import type { TestReply } from '../../support/service.ts';
 import { invalid, missing, operatorImage, second, useImages, type Shown } from './image-service.ts';

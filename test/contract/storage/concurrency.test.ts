@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAll, type HttpResponse } from '../../../src/api/message.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
-import { findReferenced } from '../../../src/server/storage/contents.ts';
+import { findReferenced } from '../../../src/server/storage/garbage.ts';
 import { createTestStorage, directory, link, md5Of, type TestStorage } from './harness.ts';
 
 let service: TestStorage;

@@ -131,6 +131,7 @@ describe('who may import whom', () => {
     });
     expect(wrong.toSorted()).toEqual([
       'auth/private-key.ts',
+      'base/lock.ts',
       'base/private-files.ts',
       'generate.ts',
       // The module of test suites starts the program.

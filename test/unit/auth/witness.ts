@@ -59,20 +59,16 @@ export function makeDsaKey(folder: string, name: string): string {
 
 /** Whether openssl takes the signature for that of the text by the key in this private file (PEM). */
 export function verifyByOpenssl(folder: string, pem: string, hash: string, text: string, signature: Uint8Array): boolean {
-  const [publicFile, textFile, signatureFile] = ['public', 'text', 'signature'].map((name) => join(folder, `witness-${name}`)) as [
-    string,
-    string,
-    string,
-  ];
-  runOpenssl('pkey', '-in', pem, '-pubout', '-out', publicFile);
-  writeFileSync(textFile, text);
-  writeFileSync(signatureFile, signature);
+  const file = join(folder, 'witness-signature');
+  writeFileSync(file, signature);
   try {
-    return runOpenssl('dgst', `-${hash}`, '-verify', publicFile, '-signature', signatureFile, textFile).toString().includes('OK');
+    return run('openssl', ['dgst', `-${hash}`, '-prverify', pem, '-signature', file], { input: text })
+      .toString()
+      .includes('OK');
   } catch {
     return false;
   } finally {
-    for (const file of [publicFile, textFile, signatureFile]) rmSync(file);
+    rmSync(file);
   }
 }
 

@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createResponseParser } from '../../../src/http/response-parser.ts';
+import { ResponseParser } from '../../../src/http/response-parser.ts';
 import { createRandom } from '../../support/random.ts';
 import { createDraw } from '../../support/random-values.ts';
 import { scale } from '../../support/scale.ts';
@@ -15,7 +15,7 @@ function read(pieces: readonly Buffer[], method = 'GET'): Outcome {
   let status: number | undefined;
   let headers: Record<string, unknown> = {};
   let rest: number | undefined;
-  const parser = createResponseParser(method, {
+  const parser = new ResponseParser(method, {
     head: (head) => ({ status, headers } = head),
     body: (bytes) => void parts.push(Buffer.from(bytes)),
     end: (more) => (rest = more.length),

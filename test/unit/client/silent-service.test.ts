@@ -4,7 +4,7 @@ import { readAll, streamOf, type HttpResponse } from '../../../src/api/message.t
 import { NetworkError, SilentServiceError } from '../../../src/base/errors.ts';
 import { isTransient, warnOfEffect } from '../../../src/http/network-error.ts';
 import type { Outgoing, Send } from '../../../src/http/send.ts';
-import { createSilenceGuard } from '../../../src/http/silent-service.ts';
+import { SilenceGuard } from '../../../src/http/silent-service.ts';
 
 /** Requests to one service, of which what happens is decided by path; the clock of the guard is moved by hand. */
 const timeoutMs = 1000;
@@ -17,9 +17,15 @@ const outgoing = (path = '/', more: Partial<Outgoing> = {}): Outgoing => ({
   ...more,
 });
 
+/** What sends by a guard with this clock. */
+function guardBy(now: () => number, timeout = timeoutMs): (send: Send) => Send {
+  const guard = new SilenceGuard(timeout, now);
+  return (send) => (each) => guard.send(each, send);
+}
+
 function setUp(): { time: { now: number }; wrap: (send: Send) => Send; wait: (milliseconds: number, error?: Error) => Send } {
   const time = { now: 0 };
-  const wrap = createSilenceGuard(timeoutMs, () => time.now);
+  const wrap = guardBy(() => time.now);
   return {
     time,
     wrap,
@@ -59,7 +65,7 @@ test('a request that fails without an answer may be repeated while the service a
 test('a repeated request has only what is left of the time', async () => {
   const { wrap } = (() => {
     const started = performance.now();
-    return { wrap: createSilenceGuard(200, () => performance.now() - started) };
+    return { wrap: guardBy(() => performance.now() - started, 200) };
   })();
   const failing = wrap(async () => {
     await sleep(60);

@@ -169,14 +169,16 @@ test('reading stops when the client goes away', async () => {
 });
 
 test('a body that breaks off fails where it is read', async () => {
-  const failed = createPromise<unknown>();
+  const [entered, failed] = [createPromise<undefined>(), createPromise<unknown>()];
   const listener = await serve(async (request) => {
+    entered.resolve(undefined);
     await readAll(request.body).catch(failed.resolve);
     return response('late');
   });
   const socket = connect(listener.port, '127.0.0.1');
   socket.write('PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
-  setTimeout(() => socket.destroy(), 30);
+  await entered.promise;
+  socket.destroy();
   expect(await failed.promise).toMatchObject({ code: 'ECONNRESET' });
 });
 

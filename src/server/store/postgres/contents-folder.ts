@@ -5,7 +5,7 @@ import { gatherItems } from '../../../base/batches.ts';
 import { ignoreAbsence, LocalError } from '../../../base/errors.ts';
 import { writePrivate } from '../../../base/private-files.ts';
 import { quoteShell } from '../../../base/quote.ts';
-import { findReferenced } from '../../storage/contents.ts';
+import { findReferenced } from '../../storage/garbage.ts';
 import { createDirectorySync } from '../directory-sync.ts';
 import { listFiles } from '../file-bytes.ts';
 import type { Schema } from '../schema.ts';

@@ -1,0 +1,252 @@
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fchmodSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+  type BigIntStats,
+  type Stats,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { readAll, type Headers } from '../../api/message.ts';
+import { checkInterrupted, InterruptedError, LocalError, NetworkError } from '../../base/errors.ts';
+import { removeQuietly } from '../../base/private-files.ts';
+import {
+  assertBeginning,
+  compareBeginning,
+  isWholeAlready,
+  sizeToContinue,
+  takeBeginning,
+  type Beginning,
+  type Continuation,
+} from './beginning.ts';
+import { readObject, readSmallObject, type Opened } from './download.ts';
+import { closeBody } from '../close-body.ts';
+import { countMoves, type Engine, type Ticket } from '../engine.ts';
+import { writeChunks, writeSize } from '../local/file-writer.ts';
+import type { Hasher } from '../hashing.ts';
+import { assertApart, noteMade } from '../local/one-file.ts';
+import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
+import { printRemotePath } from '../path.ts';
+import { mayTryAgain } from '../retry.ts';
+import { findData } from '../local/sparse.ts';
+import { readMode } from '../tree/headers.ts';
+import { readTime, setTime, toMilliseconds } from '../local/time.ts';
+import { checkPlace } from '../local/write-target.ts';
+
+export interface FetchOptions extends Continuation {
+  /** The requested version; the current one when absent. */
+  readonly etag?: string | undefined;
+  /** Bytes, when known in advance. */
+  readonly size?: number | undefined;
+  /** Sets the permission bits from the object's `m-mode`. */
+  readonly modes?: boolean;
+  /** True for a file of a tree, whose name the service chose: no link is followed, and anything but a regular file is left as it is. */
+  readonly inTree?: boolean;
+  /** Called with the object's headers each time that writing starts. */
+  readonly onHeaders?: ((headers: Headers) => void) | undefined;
+}
+
+export interface Fetched {
+  path: string;
+  file: string;
+  size: number;
+  etag: string | undefined;
+  /** Modification time that was set, milliseconds since the epoch; undefined when the object has no `m-mtime`. */
+  mtime: number | undefined;
+  seen: Seen;
+}
+
+/** What `sync` remembers of a file that was written. */
+export interface Seen {
+  /** MD5 of the object, Base64. */
+  readonly md5: string | undefined;
+  /** The `m-mtime` of the object. */
+  readonly kept: string | undefined;
+  /** Stats of the temporary file before the rename. */
+  readonly made: Stats | undefined;
+  /** Stats of the file directly after the rename. */
+  readonly named?: BigIntStats | undefined;
+}
+
+/** An unfinished file of at least this size is kept for the next run, bytes. */
+export const worthKeeping = 1024 * 1024;
+
+/** An object of at most this size is held in memory until it is complete, bytes. */
+const smallSize = 256 * 1024;
+
+async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
+  const hasher = hashing.start(whole);
+  if (length > 0) {
+    for await (const chunk of createReadStream(file, { end: length - 1, highWaterMark: writeSize }))
+      await hasher.update(chunk as Uint8Array);
+  }
+  return hasher;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The path of a file, and of the temporary one that holds its content until it is complete. */
+interface Places {
+  readonly file: string;
+  readonly unfinished: string;
+}
+
+async function writeUnfinished(
+  engine: Engine,
+  opened: Opened,
+  { file, unfinished }: Places,
+  { length: start, expected }: Beginning,
+  ticket: Ticket,
+  sparse: boolean,
+): Promise<number> {
+  if (start === 0) closeSync(createOwn(unfinished));
+  const handle = await open(unfinished, constants.O_RDWR | constants.O_NOFOLLOW);
+  try {
+    const hasher = await hashStart(engine, unfinished, start, opened.size);
+    ticket.keep(start);
+    // The hashing thread writes every byte; only this thread can leave holes.
+    const writeThere = sparse ? undefined : hasher.writeTo;
+    writeThere?.(handle.fd, start);
+    const read = readObject(engine, opened, { start, hasher, ticket });
+    const chunks = expected ? compareBeginning(read, expected, file, opened) : read;
+    let end = start;
+    if (writeThere) for await (const { length } of chunks) end += length;
+    else end = await writeChunks(chunks, handle, start, { sparse });
+    await handle.truncate(end);
+    return end;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** True if the unfinished file should be kept after this failure. */
+function isKept(error: unknown, opened: Opened, unfinished: string): boolean {
+  const isCut = error instanceof InterruptedError || (mayTryAgain(error) && !isWorthless(error));
+  return isCut && opened.etag !== undefined && opened.size !== undefined && sizeOf(unfinished) >= worthKeeping;
+}
+
+/** True if the fetched bytes cannot be resumed: they are damaged, or the service does not support ranges. */
+export function isWorthless(error: unknown): boolean {
+  return error instanceof NetworkError && ['DamagedReply', 'NoRanges'].includes(error.code);
+}
+
+/** Properties that are set on a file when it is complete. */
+interface Properties {
+  /** Nanoseconds since the epoch. */
+  mtime: bigint | undefined;
+  mode: number | undefined;
+}
+
+function setProperties(descriptor: number, { mtime, mode }: Properties): void {
+  if (mode !== undefined) fchmodSync(descriptor, mode);
+  if (mtime !== undefined) setTime(descriptor, mtime);
+}
+
+function setPropertiesOf(file: string, properties: Properties): void {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    setProperties(descriptor, properties);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes a small object synchronously: much faster than asynchronous calls, each of which waits for a thread. */
+function writeSmall(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): void {
+  const descriptor = createOwn(unfinished);
+  try {
+    const ranges = sparse ? findData(content, 0) : [{ start: 0, end: content.length }];
+    for (const { start, end } of ranges) for (let at = start; at < end;) at += writeSync(descriptor, content, at, end - at, at);
+    if (sparse) ftruncateSync(descriptor, content.length);
+    setProperties(descriptor, properties);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export function describeFetched(
+  { path, headers, size = 0, etag, md5 }: Opened,
+  file: string,
+  time = readTime(headers['m-mtime'])?.time,
+): Fetched {
+  const kept = headers['m-mtime'];
+  const mtime = time === undefined ? undefined : toMilliseconds(time);
+  return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made: undefined } };
+}
+
+/** @returns true if something exists under the file's name @throws {LocalError} for what must not be replaced */
+function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): boolean {
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (inTree === true && there !== undefined) checkPlace(file, there);
+  if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${printRemotePath(path)} cannot be written there`);
+  return there !== undefined;
+}
+
+/**
+ * Writes the bytes of an opened object to a file, which gets its name only when it is complete and its MD5 is right.
+ * @throws {NetworkError} {LocalError} and then no file exists, or the old one, or an unfinished one that the next run continues
+ */
+export async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+  const isSmall = opened.size !== undefined && opened.size <= smallSize;
+  const continues = sizeToContinue(options) > 0;
+  // A small file is checked once, directly before it is renamed: nothing is awaited in between.
+  const looksLate = isSmall && !continues;
+  let isTaken = looksLate || checkTarget(file, opened, options);
+  options.onHeaders?.(opened.headers);
+  const mtime = readTime(opened.headers['m-mtime'])?.time;
+  const fetched = describeFetched(opened, file, mtime);
+  if (opened.size !== undefined) ticket.expect(opened.size);
+  const unfinished = nameUnfinished(file, isSmall ? undefined : opened.etag, engine.processes);
+  const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
+  const { replaces = 'anything', sparse = false } = options;
+  const counting = countMoves(ticket);
+  let beginning: Beginning | undefined;
+  try {
+    if (continues && (await isWholeAlready(opened, file, options))) {
+      await closeBody(opened.body);
+      setPropertiesOf(file, properties);
+      ticket.keep(fetched.size);
+      return fetched;
+    }
+    if (isSmall) {
+      const content = opened.body
+        ? await readSmallObject(engine, opened, counting)
+        : await readAll(readObject(engine, opened, { ticket: counting }));
+      if (looksLate) isTaken = checkTarget(file, opened, options);
+      writeSmall(content, unfinished, properties, sparse);
+    } else {
+      beginning = await takeBeginning(engine, opened, file, unfinished, options);
+      fetched.size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
+      setPropertiesOf(unfinished, properties);
+    }
+    if (continues && beginning?.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
+    if (isTaken || !looksLate) assertApart(engine.storage, file);
+    const made = noteMade(engine.storage, unfinished);
+    if (giveName(unfinished, file, replaces)) {
+      if (beginning?.hasOthers === true || (isSmall && options.inTree !== true)) removeStale(file, engine.processes);
+      const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+      return { ...fetched, seen: { ...fetched.seen, made, named } };
+    }
+    throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
+  } catch (error) {
+    const isInterrupted = engine.signal?.aborted === true;
+    const isLeft = isKept(isInterrupted ? new InterruptedError('interrupted') : error, opened, unfinished);
+    if (!isLeft) removeQuietly(unfinished);
+    // Bytes that are kept for the next run still count as transferred.
+    if (isLeft && isInterrupted) engine.noteKept?.(sizeOf(unfinished));
+    else counting.takeBack();
+    if (!(error instanceof InterruptedError)) checkInterrupted(engine.signal, error);
+    throw error;
+  }
+}
