@@ -221,15 +221,12 @@ class Declaring {
   }
 }
 
+type FieldsOf<S> = S extends { fields: infer F extends Fields } ? F : Record<never, never>;
+type BuilderOf<R extends string, S> = Builder<Input<R, FieldsOf<S>, S>, PathOf<R>>;
+
 /** Declares an operation by its route and its inputs; the last call of the builder declares the response. */
-export function operation<const R extends string, const S extends Spec<Fields>>(
-  route: R,
-  spec: S,
-): Builder<Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>, PathOf<R>> {
-  return new Declaring(route, spec) as unknown as Builder<
-    Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>,
-    PathOf<R>
-  >;
+export function operation<const R extends string, const S extends Spec<Fields>>(route: R, spec: S): BuilderOf<R, S> {
+  return new Declaring(route, spec) as unknown as BuilderOf<R, S>;
 }
 
 /** Completes a service's table of operations: sets the name, the policy action and the service of each. */

@@ -54,10 +54,8 @@ function writeAddress(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
   const { hostname } = new URL(`http://[${address}]`);
   const [before = '', after = ''] = hostname.slice(1, -1).split('::');
-  const [first, last] = [before, after].map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))) as [
-    number[],
-    number[],
-  ];
+  const read = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const [first, last] = [read(before), read(after)];
   const groups = [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last];
   return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
 }

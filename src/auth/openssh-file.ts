@@ -70,14 +70,8 @@ function toText(number: bigint, size = 0): string {
 }
 
 function readRsa(reader: WireReader): JsonWebKey {
-  const [n, e, d, inverse, p, q] = Array.from({ length: 6 }, () => toNumber(reader.readInteger())) as [
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-  ];
+  const read = (): bigint => toNumber(reader.readInteger());
+  const [n, e, d, inverse, p, q] = [read(), read(), read(), read(), read(), read()];
   const parts = { n, e, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse };
   return { kty: 'RSA', ...Object.fromEntries(Object.entries(parts).map(([name, number]) => [name, toText(number)])) };
 }

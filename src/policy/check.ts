@@ -5,7 +5,7 @@ import { findForms } from './form-check.ts';
 import { findContradictions, findUnsupplied } from './condition-check.ts';
 import { matchesIdentifier } from './evaluate.ts';
 import { nearest as findNearest } from '../base/nearest.ts';
-import { parsePlacedRule, type PlacedRule } from './parser.ts';
+import { tryRule, type PlacedRule } from './parser.ts';
 import { describePowers } from './powers.ts';
 import { printRule } from './print.ts';
 import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';
@@ -43,7 +43,11 @@ function matchesLoosely(parts: readonly string[], word: string): boolean {
 function checkFuzzy(identifier: Extract<Identifier, { kind: 'fuzzy' }>, place: Place, known: readonly string[]): PlacedFinding | undefined {
   const written = identifier.parts.join('*');
   const strict = known.filter((action) => matchesIdentifier(identifier, action));
-  if (strict.length === 0) return checkNothing(written, place);
+  if (strict.length === 0) {
+    const lower = written.toLowerCase();
+    const message = `${quoteForMessage(written)} matches no known action`;
+    return lower === written ? { message, place } : { message: `${message}: actions are in lower case`, place, suggestion: lower };
+  }
   const loose = known.filter((action) => matchesLoosely(identifier.parts, action));
   const more = loose.filter((action) => !strict.includes(action));
   const fewer = strict.filter((action) => !loose.includes(action));
@@ -54,13 +58,6 @@ function checkFuzzy(identifier: Extract<Identifier, { kind: 'fuzzy' }>, place: P
   ];
   const message = `${quoteForMessage(written)} must match the whole action here; deployed services match loosely and ${differences.join(', and ')}`;
   return { message: `${message}: naming the actions is safe everywhere`, place };
-}
-
-function checkNothing(written: string, place: Place): PlacedFinding {
-  const lower = written.toLowerCase();
-  const message = `${quoteForMessage(written)} matches no known action`;
-  if (lower === written) return { message, place };
-  return { message: `${message}: actions are in lower case`, place, suggestion: lower };
 }
 
 function checkAction(identifier: Identifier, place: Place, known: ReadonlySet<string>): PlacedFinding | undefined {
@@ -119,15 +116,13 @@ function locate({ message, place, suggestion }: PlacedFinding, severity: Finding
 }
 
 function checkRule(text: string, index: number, known: ReadonlySet<string>): { findings: Finding[]; canonical: string } {
-  try {
-    const placed = parsePlacedRule(text);
-    const findings = checkPlacedRule(text, placed, known).map((finding) => locate(finding, 'warning', index));
-    return { findings, canonical: printRule(placed.rule) };
-  } catch (error) {
-    if (!(error instanceof PolicySyntaxError)) throw error;
-    const { problem, offset, length } = error;
+  const placed = tryRule(text);
+  if (placed instanceof PolicySyntaxError) {
+    const { problem, offset, length } = placed;
     return { findings: [locate({ message: problem, place: { offset, length } }, 'error', index)], canonical: text };
   }
+  const findings = checkPlacedRule(text, placed, known).map((finding) => locate(finding, 'warning', index));
+  return { findings, canonical: printRule(placed.rule) };
 }
 
 /**

@@ -95,14 +95,10 @@ function failUntyped(reader: Reader, name: Token) {
   return reader.fail(`${quoteForMessage(name.text)} has no known type: give it one, such as ${form}`, name);
 }
 
-function findOperator(text: string): Operator | undefined {
-  return operators.find((operator) => operator === text.toUpperCase());
-}
-
 function readOperator(reader: Reader, type: TypeName): Operator {
   const token = reader.read('operator');
   if (token.kind !== 'word') throw reader.failMissing('an operator', token);
-  const operator = findOperator(token.text);
+  const operator = operators.find((each) => each === token.text.toUpperCase());
   const available = types[type].operators;
   const list = available.join(' ');
   if (operator === undefined) {

@@ -1,6 +1,6 @@
 import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { evaluateRule, type Outcome, type RuleRequest } from './evaluate.ts';
-import { parseRule } from './parser.ts';
+import { tryRule } from './parser.ts';
 import { PolicySyntaxError } from './syntax-error.ts';
 import type { Rule } from './rule.ts';
 
@@ -116,20 +116,12 @@ function readRule(text: string, budget: Budget): Rule | PolicySyntaxError | unde
   // Parsing takes up to 100 ns for each character.
   budget.left -= text.length * 10;
   if (isExhausted(budget)) return undefined;
-  const parsed = parseOrError(text);
+  const placed = tryRule(text);
+  const parsed = placed instanceof PolicySyntaxError ? placed : placed.rule;
   const [oldest] = cached.keys();
   if (cached.size >= mostCached && oldest !== undefined) cached.delete(oldest);
   cached.set(text, parsed);
   return parsed;
-}
-
-function parseOrError(text: string): Rule | PolicySyntaxError {
-  try {
-    return parseRule(text);
-  } catch (error) {
-    if (error instanceof PolicySyntaxError) return error;
-    throw error;
-  }
 }
 
 /** How close each failure is to a permission: the failure with the highest number is reported. */

@@ -34,19 +34,7 @@ export interface RuleRequest {
 }
 
 /** Names that conditions can use in every request (compute-decisions, "The rule language"). */
-export const suppliedNames: readonly string[] = [
-  'requesttime',
-  'date',
-  'day',
-  'time',
-  'method',
-  'sourceip',
-  'ip',
-  'user-agent',
-  'activeRoles',
-  'activeroles',
-  'datacenter',
-];
+export const suppliedNames: readonly string[] = Object.keys(supplyValues({ action: '', resource: '', now: 0 }));
 
 /** The result of a rule for a request. Only `allows` grants anything; no outcome revokes a grant of another rule. */
 export type Outcome =
@@ -68,9 +56,9 @@ export interface RuleResult {
 
 type Values = ReadonlyMap<string, unknown>;
 
-function collectValues(request: RuleRequest): Values {
+function supplyValues(request: RuleRequest): Readonly<Record<string, unknown>> {
   const now = Number.isNaN(new Date(request.now).getTime()) ? undefined : new Date(request.now);
-  const supplied: Record<string, unknown> = {
+  return {
     requesttime: now,
     date: now,
     day: now,
@@ -83,7 +71,10 @@ function collectValues(request: RuleRequest): Values {
     activeroles: request.activeRoles,
     datacenter: request.datacenter,
   };
-  const given = Object.entries(supplied).filter(([, value]) => value !== undefined);
+}
+
+function collectValues(request: RuleRequest): Values {
+  const given = Object.entries(supplyValues(request)).filter(([, value]) => value !== undefined);
   return new Map([...Object.entries(request.conditions ?? {}), ...given]);
 }
 

@@ -1,11 +1,5 @@
 import type { Decision, Grant, Missing, Reason } from './decide.ts';
 
-function describeCaller(decision: Decision): string {
-  const { kind, login } = decision.question.caller;
-  if (kind === 'account') return `the account ${login}`;
-  return kind === 'user' ? login : `the account ${login}`;
-}
-
 function describeGrant(grant: Grant): string[] {
   if (grant.kind === 'account') return ['An account may do everything in itself.'];
   if (grant.kind === 'administrator') return [`Role ${grant.role} may do everything in the account.`];
@@ -43,7 +37,8 @@ const describeMissing: Readonly<Record<Missing, Words>> = {
 /** Explains a decision in sentences: first the decision, then for each role the grant or the first unmet requirement. */
 export function explainDecision(decision: Decision): string[] {
   const { action, path } = decision.question;
-  const caller = describeCaller(decision);
+  const { kind, login } = decision.question.caller;
+  const caller = kind === 'user' ? login : `the account ${login}`;
   if (decision.allowed) return [`Allowed: ${caller} may ${action} ${path}.`, ...describeGrant(decision.because)];
   const reasons = decision.reasons.map((reason) => {
     const words = describeMissing[reason.missing](reason, decision.question);

@@ -1,16 +1,7 @@
 import { matchesIdentifier } from './evaluate.ts';
 import type { Finding } from './finding.ts';
-import { parsePlacedRule, type PlacedRule } from './parser.ts';
+import { tryRule, type PlacedRule } from './parser.ts';
 import { PolicySyntaxError } from './syntax-error.ts';
-
-function readRule(text: string): PlacedRule | undefined {
-  try {
-    return parsePlacedRule(text);
-  } catch (error) {
-    if (error instanceof PolicySyntaxError) return undefined;
-    throw error;
-  }
-}
 
 function grants({ rule: { actions, negative } }: PlacedRule, action: string): boolean {
   return !negative && (actions.kind === 'all' || actions.items.some((identifier) => matchesIdentifier(identifier, action)));
@@ -21,10 +12,10 @@ function grants({ rule: { actions, negative } }: PlacedRule, action: string): bo
  * word, which here grants only the operation of its name (compute specification, section 2).
  */
 export function findOmissions(rules: readonly string[]): Finding[] {
-  const placed = rules.map(readRule);
-  if (placed.some((each) => each !== undefined && grants(each, 'putmetadata'))) return [];
+  const placed = rules.map(tryRule);
+  if (placed.some((each) => !(each instanceof PolicySyntaxError) && grants(each, 'putmetadata'))) return [];
   return placed.flatMap((each, rule) => {
-    if (each === undefined || each.rule.negative || each.rule.actions.kind === 'all') return [];
+    if (each instanceof PolicySyntaxError || each.rule.negative || each.rule.actions.kind === 'all') return [];
     const named = each.rule.actions.items.filter((identifier) => identifier.kind === 'exact' && identifier.text === 'putobject');
     return named.map((identifier): Finding => ({
       severity: 'warning',

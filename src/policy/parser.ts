@@ -3,7 +3,7 @@ import { parseCondition } from './condition-parser.ts';
 import { findPatternProblem } from './pattern.ts';
 import { Reader } from './reader.ts';
 import { splitRegex, type Identifier, type Identifiers, type Rule } from './rule.ts';
-import { quoteForMessage, type Place, type PolicySyntaxError } from './syntax-error.ts';
+import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';
 import type { Token } from './scanner.ts';
 
 const everything: ReadonlySet<string> = new Set(['ALL', 'EVERYTHING', 'ANYTHING']);
@@ -181,4 +181,14 @@ export function parsePlacedRule(text: string): PlacedRule {
 /** Parses one rule of the access-policy language, in time proportional to its length. @throws {PolicySyntaxError} and nothing else. */
 export function parseRule(text: string): Rule {
   return parsePlacedRule(text).rule;
+}
+
+/** The same as `parsePlacedRule`, but returns the error. */
+export function tryRule(text: string): PlacedRule | PolicySyntaxError {
+  try {
+    return parsePlacedRule(text);
+  } catch (error) {
+    if (error instanceof PolicySyntaxError) return error;
+    throw error;
+  }
 }

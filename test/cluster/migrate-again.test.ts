@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migratePostgres, readVersion } from '../../src/server/store/postgres/migrate.ts';
+import { readVersion } from '../../src/server/store/migrations.ts';
+import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openPostgres } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { runStatement } from '../support/postgres.ts';

@@ -1,22 +1,5 @@
 import { alertRules, scrapeConfiguration } from './cluster-alerts.ts';
-import {
-  archiveSettings,
-  backup,
-  balancerConfiguration,
-  baseBackup,
-  catalogue,
-  gatewayUnit,
-  kubernetesManifest,
-  restore,
-  restoreMoment,
-  trialCommands,
-  trialEnd,
-  trialLook,
-  trialUse,
-  trialVariables,
-  verifyMoment,
-  workerUnit,
-} from './cluster-files.ts';
+import * as files from './cluster-files.ts';
 import { growth } from './cluster-growth.ts';
 import type { Guide } from './guide.ts';
 
@@ -53,15 +36,15 @@ export const cluster: Guide = {
         'On Debian 12, as a user who is not root. The packages start a PostgreSQL and a haproxy of Debian, which are not used here.',
         { lines: ['sudo apt-get install postgresql-15 haproxy', 'ssh-keygen -t rsa -f ~/.ssh/id_rsa   # unless there is one'] },
         'Everything is put into the folder `$DIR`, and listens on this machine alone.',
-        { lines: trialVariables },
+        { lines: files.trialVariables },
         'Five commands: PostgreSQL, its tables and an account, two gateways, and haproxy.',
-        { lines: trialCommands },
+        { lines: files.trialCommands },
         'The log of each gateway says where it serves, when it does:',
-        { lines: trialLook },
+        { lines: files.trialLook },
         'Then the services are those of the account `demo`:',
-        { lines: trialUse },
+        { lines: files.trialUse },
         'To end it and remove everything:',
-        { lines: trialEnd },
+        { lines: files.trialEnd },
       ],
     },
     {
@@ -90,7 +73,7 @@ export const cluster: Guide = {
       title: 'Gateways',
       blocks: [
         'In `/etc/systemd/system/cloud-gateway.service` on each machine:',
-        { lines: gatewayUnit },
+        { lines: files.gatewayUnit },
         { lines: ['sudo systemctl enable --now cloud-gateway', 'journalctl -u cloud-gateway -o cat | head'] },
         'With `-j` the log is lines of JSON, of which the first says where it serves. SIGTERM ends a gateway in order: requests under way are finished first. The public URLs are those that clients use, through the balancer; the certificate has to be good for their host, and is the same on all gateways. Jobs run commands of users, so that they are off where others reach a gateway; `--allow-jobs` switches them on, in a sandbox.',
         'The admin port tells how a gateway does, over plain HTTP: `/--live` while the process answers, `/--ready` while it should get requests, `/--metrics` for Prometheus. It is not for clients: let only the balancer and the monitoring reach it. Neither of the first two asks the database: while that is away, clients get 503 with `Retry-After` instead of connections that break.',
@@ -102,7 +85,7 @@ export const cluster: Guide = {
         'Gateways that are started with `--no-jobs` accept jobs, and leave their tasks to workers: processes on any machines that reach the database and the contents. They share the tasks of all jobs; start one more, and it takes its part. Notices of PostgreSQL wake them when there is something to do; as a notice may be lost, they also ask once a second.',
         { lines: ['cloud server worker --database-file /etc/cloud/database --bytes file:///srv/cloud --require-isolation -j'] },
         'In `/etc/systemd/system/cloud-worker.service`:',
-        { lines: workerUnit },
+        { lines: files.workerUnit },
         'A task whose worker is lost is done by another about 15 seconds later, and what a worker that was cut off comes back with is refused. An input that ends its worker six times fails alone: after each loss it waits longer, and a worker does no other such input beside it. Accounts with tasks get the same share of the slots, and so do the jobs of each; `--account-tasks N` keeps an account from more at once, counted over all workers that have the same number. SIGTERM has a worker finish the tasks under way, for up to `--drain-timeout`, and give back the others; `TimeoutStopSec` has to be longer. It is ready (`/--ready` of the admin port) while it takes tasks; `/--metrics` counts what it did, what was refused because others had taken it, and what it took over.',
       ],
     },
@@ -110,7 +93,7 @@ export const cluster: Guide = {
       title: 'Balancer',
       blocks: [
         'haproxy passes TLS through without ending it. In `/etc/haproxy/haproxy.cfg`, below `global`:',
-        { lines: balancerConfiguration },
+        { lines: files.balancerConfiguration },
         'Gateways that start, end or have lost their lease are not ready, and get no new connections. `send-proxy-v2` tells them the addresses of clients, for their log and for rules with `sourceip`; gateways take that from the addresses that `--proxy-protocol-from` names, here 10.0.0.10, and from nobody else.',
       ],
     },
@@ -118,7 +101,7 @@ export const cluster: Guide = {
       title: 'Kubernetes',
       blocks: [
         'An example to start from, which this project does not run. It needs an image with Node.js and this program, whose entry point is `cloud`, the secrets and a volume that can be mounted by several pods (ReadWriteMany). Run `cloud server migrate` as a Job before each update.',
-        { lines: kubernetesManifest },
+        { lines: files.kubernetesManifest },
       ],
     },
     {
@@ -134,7 +117,7 @@ export const cluster: Guide = {
         },
         'A disabled account, its users and its signed URLs are refused everywhere with the next request, and its jobs are cancelled; its data stays until `cloud server accounts delete`, and `enable` gives it back.',
         'What the cloud offers is one document, here `cloud.yaml`: datacenters, services, packages, public images and limits of accounts. `diff` shows what `apply` would change.',
-        { lines: catalogue },
+        { lines: files.catalogue },
         {
           lines: [
             'cloud server diff cloud.yaml --database-file /etc/cloud/database',
@@ -232,22 +215,22 @@ export const cluster: Guide = {
       title: 'Backup and restore',
       blocks: [
         'A backup is one of the database and one of the contents that fit together: each content that the database names must be among them. Contents never change, and with `--keep-garbage 7d` on every gateway what is deleted stays for a week. So dump the database first and copy the contents afterwards, while the gateways go on; a dump that is younger than that also fits the contents as they are now.',
-        { lines: backup },
+        { lines: files.backup },
         'Of a folder of contents only `bytes` and `.cloud-bytes` are needed. To restore, stop the gateways, make an empty database, fill it, bring back the contents that are missing, and start the gateways again when `collect --verify` finds that none is missing. Contents that the restored database does not name are removed in time.',
-        { lines: restore },
+        { lines: files.restore },
       ],
     },
     {
       title: 'Restore to a moment',
       blocks: [
         'With its archive PostgreSQL goes back to any moment since the last copy of the server, say to the one before a mistake. In `postgresql.conf`, with a restart; the folder `/backup/wal` belongs to the user of PostgreSQL:',
-        { lines: archiveSettings },
+        { lines: files.archiveSettings },
         'Copy the server once a day, while everything goes on, as that user:',
-        { lines: baseBackup },
+        { lines: files.baseBackup },
         'The contents need no copy for this: what the database named at a moment is still there when it was deleted less than `--keep-garbage` ago. So that option has to be longer than the time that passes until somebody goes back, and the same on every gateway; `cloud server collect` by hand needs it too. To go back, stop gateways, workers and PostgreSQL. As the user of PostgreSQL, with the moment that is wanted:',
-        { lines: restoreMoment },
+        { lines: files.restoreMoment },
         'Start PostgreSQL, and look whether every content is there, before the gateways start:',
-        { lines: verifyMoment },
+        { lines: files.verifyMoment },
       ],
     },
     {

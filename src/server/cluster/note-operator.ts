@@ -1,17 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import type { Transaction } from 'kysely';
+import { quietly } from '../../base/quietly.ts';
 import type { AuditDetails } from '../access/audit.ts';
 import type { Schema } from '../store/schema.ts';
-
-/** The name of the user who runs the command. */
-function nameUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // No entry in the user database, as in many containers.
-    return 'unknown';
-  }
-}
 
 /**
  * Records in the audit log what a command of an operator changes, in the transaction of the change.
@@ -23,11 +14,13 @@ export async function noteOperator(
   action: string,
   details: AuditDetails = {},
 ): Promise<void> {
+  // In many containers the user has no entry in the user database.
+  const user = quietly(() => userInfo().username, 'unknown');
   const row = {
     account: login ?? null,
     actor: 'operator',
     key: null,
-    address: `${nameUser()}@${hostname()}`,
+    address: `${user}@${hostname()}`,
     request: null,
     action,
     subject: login === undefined ? '' : `/${login}`,

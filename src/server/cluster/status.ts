@@ -1,7 +1,6 @@
 import { sql, type Kysely } from 'kysely';
-import { steps, type StepTable } from '../store/migrations.ts';
+import { readVersion, steps, type StepTable } from '../store/migrations.ts';
 import { measureGarbage } from '../store/postgres/garbage.ts';
-import { readVersion } from '../store/postgres/migrate.ts';
 import { openPostgres } from '../store/postgres/open.ts';
 import { usualLifetime } from '../store/postgres/lease.ts';
 import type { Schema } from '../store/schema.ts';

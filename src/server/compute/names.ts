@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 
@@ -19,20 +19,25 @@ export function readName(name: string, table: keyof typeof nameForms): string {
   throw new ApiError(409, 'InvalidArgument', `name must have 1 to 128 printable ${words}, none of them / or a comma, and not be *`);
 }
 
+/** Kinds of objects whose names are unique in an account, and the fields of their names. */
+const uniqueNames = { roles: ['role', 'name'], policies: ['policy', 'name'], users: ['user', 'login'] } as const;
+
 /**
- * @throws {ApiError} 409 `InvalidArgument` if another role, or policy, of the account has this name. @param id id of the role or policy
- * that gets the name
+ * @throws {ApiError} 409 `InvalidArgument` if another role, policy or user of the account has this name. @param id id of the object that
+ * gets the name
  */
 export async function checkFree(
   db: Kysely<Schema>,
-  table: 'roles' | 'policies',
+  table: keyof typeof uniqueNames,
   account: AccountRow,
   { id, name }: { id: string; name: string },
 ): Promise<void> {
-  const named = db.selectFrom(table).select('id').where('account', '=', account.id).where('name', '=', name);
-  if ((await named.where('id', '!=', id).executeTakeFirst()) === undefined) return;
-  const kind = table === 'roles' ? 'role' : 'policy';
-  throw new ApiError(409, 'InvalidArgument', `name: the account has a ${kind} "${name}" already`);
+  const others = db.selectFrom(table).select('id').where('account', '=', account.id).where('id', '!=', id);
+  const column = sql.ref(table === 'users' ? 'login_key' : 'name');
+  const same = others.where(column, '=', table === 'users' ? name.toLowerCase() : name);
+  if ((await same.executeTakeFirst()) === undefined) return;
+  const [kind, field] = uniqueNames[table];
+  throw new ApiError(409, 'InvalidArgument', `${field}: the account has a ${kind} "${name}" already`);
 }
 
 /** The error for an invalid value of a field. @param whole the message, if it is not the field name followed by `message` */

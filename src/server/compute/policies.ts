@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { Policy } from '../../api/resources.ts';
 import type { ApiError } from '../../base/errors.ts';
-import { parseRule } from '../../policy/parser.ts';
+import { tryRule } from '../../policy/parser.ts';
 import { countComparisons } from '../../policy/rule.ts';
 import { PolicySyntaxError } from '../../policy/syntax-error.ts';
 import { nameFields, noteAudit } from '../access/audit.ts';
@@ -52,15 +52,10 @@ function refuseRules(message: string): ApiError {
 
 function checkRule(rule: string, index: number, settings: ServiceSettings): void {
   assertWithinLimit(settings, 'ruleBytes', Buffer.byteLength(rule), { has: `rules[${index}] may have`, counted: 'bytes', field: 'rules' });
-  try {
-    const { condition } = parseRule(rule);
-    const comparisons = countComparisons(condition);
-    const subject = { has: `the condition of rules[${index}] may have`, counted: 'comparisons', field: 'rules' };
-    assertWithinLimit(settings, 'ruleComparisons', comparisons, subject);
-  } catch (error) {
-    if (!(error instanceof PolicySyntaxError)) throw error;
-    throw refuseRules(`rules[${index}]: ${error.message}`);
-  }
+  const placed = tryRule(rule);
+  if (placed instanceof PolicySyntaxError) throw refuseRules(`rules[${index}]: ${placed.message}`);
+  const subject = { has: `the condition of rules[${index}] may have`, counted: 'comparisons', field: 'rules' };
+  assertWithinLimit(settings, 'ruleComparisons', countComparisons(placed.rule.condition), subject);
 }
 
 /**

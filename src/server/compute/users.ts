@@ -9,7 +9,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { checkEmail, emptyContact, readContact, showContact } from './contact.ts';
-import { refuseField, refuseUnknown } from './names.ts';
+import { checkFree, refuseField, refuseUnknown } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -70,17 +70,6 @@ function checkLogin(login: string): void {
   throw refuseField('login', 'must be a letter, then letters, digits, _ . @ -, 3 to 32 characters');
 }
 
-async function checkFree(db: Kysely<Schema>, account: AccountRow, login: string, id: string): Promise<void> {
-  const same = await db
-    .selectFrom('users')
-    .select('id')
-    .where('account', '=', account.id)
-    .where('login_key', '=', login.toLowerCase())
-    .where('id', '!=', id)
-    .executeTakeFirst();
-  if (same !== undefined) throw new ApiError(409, 'InvalidArgument', `login: the account has a user "${login}" already`);
-}
-
 /** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an invalid e-mail address or a weak password. */
 export const createUser: Handler<typeof compute.createUser> = async (input, call) => {
   const { account, store, now } = call;
@@ -102,7 +91,7 @@ export const createUser: Handler<typeof compute.createUser> = async (input, call
     updated: at,
   };
   await store.write(async (transaction) => {
-    await checkFree(transaction, account, login, row.id);
+    await checkFree(transaction, 'users', account, { id: row.id, name: login });
     const users = transaction.selectFrom('users').select('login_key').where('account', '=', account.id);
     await assertRoom(call.settings, 'users', users, { has: 'an account has', counted: 'users' });
     await transaction.insertInto('users').values(row).execute();
@@ -116,7 +105,7 @@ async function changeUser(name: string, changes: Partial<UserRow>, call: Call): 
   const { account, store, now } = call;
   const row = await store.write(async (transaction) => {
     const user = await requireUser(transaction, account, name);
-    if (changes.login !== undefined) await checkFree(transaction, account, changes.login, user.id);
+    if (changes.login !== undefined) await checkFree(transaction, 'users', account, { id: user.id, name: changes.login });
     await noteChange(transaction, call, 'user', user.id, recordOf(user));
     if (changes.login !== undefined && changes.login !== user.login) await noteRoles(transaction, call, { member: user.id });
     const values = { ...changes, updated: now() };

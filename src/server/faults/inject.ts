@@ -24,23 +24,14 @@ export interface Injection {
   readonly isEmpty: boolean;
 }
 
-function findDue<K extends Failure['kind']>(
-  due: readonly DueFault[],
-  ...kinds: readonly K[]
-): (DueFault & { failure: Extract<Failure, { kind: K }> }) | undefined {
-  return due.find((each) => (kinds as readonly string[]).includes(each.failure.kind)) as
-    | (DueFault & { failure: Extract<Failure, { kind: K }> })
-    | undefined;
+type Due<K> = DueFault & { failure: Extract<Failure, { kind: K }> };
+
+function findDue<K extends Failure['kind']>(due: readonly DueFault[], ...kinds: readonly K[]): Due<K> | undefined {
+  return due.find((each): each is Due<K> => (kinds as readonly string[]).includes(each.failure.kind));
 }
 
 export function createInjection(due: readonly DueFault[]): Injection {
   return { due, staleness: findDue(due, 'stale')?.failure.milliseconds, isEmpty: findDue(due, 'empty') !== undefined };
-}
-
-function createThrottled(service: ServiceName): ApiError {
-  return service === 'compute'
-    ? new ApiError(420, 'RequestThrottled', 'the service was told to throttle this request')
-    : new ApiError(429, 'TooManyRequests', 'the service was told to throttle this request');
 }
 
 /** Delays or fails the request as the rules say, before it is processed. @throws {ApiError} {ConnectionClosed} */
@@ -50,7 +41,8 @@ export async function beginInjection({ due }: Injection, service: ServiceName, a
   const end = findDue(due, 'error', 'throttle', 'close')?.failure;
   if (end === undefined) return;
   if (end.kind === 'close') throw new ConnectionClosed();
-  if (end.kind === 'throttle') throw createThrottled(service);
+  const [status, code] = service === 'compute' ? ([420, 'RequestThrottled'] as const) : ([429, 'TooManyRequests'] as const);
+  if (end.kind === 'throttle') throw new ApiError(status, code, 'the service was told to throttle this request');
   throw new ApiError(end.status, end.code, `the service was told to answer ${end.code} to ${action}`);
 }
 
@@ -62,7 +54,7 @@ async function waitForEnd(cleared: AbortSignal, gone: AbortSignal): Promise<void
 
 /** Passes some bytes of a body; then the body breaks off, or pauses until the rule is cleared. */
 async function* disturb(
-  body: ByteStream,
+  body: ByteStream | Iterable<Uint8Array>,
   { failure, cleared }: DueFault & { failure: { kind: string } },
   passing: number,
   gone: AbortSignal,
@@ -89,15 +81,12 @@ function countPassing({ bytes }: { bytes: number | undefined }, { 'content-lengt
   return bytes ?? Math.floor(Number(length ?? 0) / 2);
 }
 
-async function* streamBody(body: Body): AsyncGenerator<Uint8Array> {
-  if (body instanceof Uint8Array) yield body;
-  else yield* body;
-}
-
 /** The request body for the service. @param gone aborted when the client is gone */
 export function disturbUpload({ due }: Injection, body: Body | undefined, headers: Headers, gone: AbortSignal): Body | undefined {
   const fault = findDue(due, 'cut-upload', 'stall-upload');
-  return fault === undefined || body === undefined ? body : disturb(streamBody(body), fault, countPassing(fault.failure, headers), gone);
+  return fault === undefined || body === undefined
+    ? body
+    : disturb(body instanceof Uint8Array ? [body] : body, fault, countPassing(fault.failure, headers), gone);
 }
 
 /** A valid but wrong MD5. */

@@ -4,6 +4,7 @@ import { compute } from '../../api/compute.ts';
 import { storage } from '../../api/storage.ts';
 import { nearest } from '../../base/nearest.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
+import { quietly } from '../../base/quietly.ts';
 import { splitList } from '../../base/split-list.ts';
 import { matchesPattern } from '../../base/wildcards.ts';
 import { imageCreation, readFailureOf, type Failure } from './failure.ts';
@@ -76,14 +77,6 @@ function createRandom(seed: number): () => number {
   };
 }
 
-function decodePath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
 function readOperation(written: string): string {
   const operation = written.toLowerCase();
   if (operation === '*' || operation === imageCreation || actions.has(operation)) return operation;
@@ -131,7 +124,13 @@ function show({ id, words, injected, left }: Rule): FaultState {
 function fits({ words }: Rule, { action, account, path }: FaultSubject): boolean {
   if (words.operation !== action && !(words.operation === '*' && action !== imageCreation)) return false;
   if (words.account !== undefined && words.account !== account) return false;
-  return words.path === undefined || matchesPattern(decodePath(path), words.path);
+  return (
+    words.path === undefined ||
+    matchesPattern(
+      quietly(() => decodeURIComponent(path), path),
+      words.path,
+    )
+  );
 }
 
 /** Group of a failure. A request gets at most one rule of each group: the first that is due. */

@@ -1,4 +1,5 @@
 import type { Field } from '../../api/fields.ts';
+import { quietly } from '../../base/quietly.ts';
 
 /** Thrown inside this folder when a value does not fit its field. The message continues "`name` ...". */
 export class ValueError extends Error {
@@ -55,11 +56,7 @@ export interface Coercion {
 /** Lists and objects may be sent as JSON text, because query strings and forms can carry only text. */
 function parseText(value: unknown, opening: string): unknown {
   if (typeof value !== 'string' || !value.startsWith(opening)) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  return quietly<unknown>(() => JSON.parse(value), value);
 }
 
 function coerceInner(value: unknown, field: Field, place: string, coercion: Coercion): unknown {

@@ -108,6 +108,10 @@ function createHistogram(description: Description & { readonly bounds: readonly 
 
 export function createMetrics(): Metrics {
   const writers: (() => string)[] = [];
+  const add = <M>([metric, write]: [M, () => string]): M => {
+    writers.push(write);
+    return metric;
+  };
   const read: Metrics['read'] = (description, samples) => {
     const { name, labels = [], type } = description;
     const write = ([values, value]: Sample): string => `${name}${writeLabels(labels, values)} ${writeNumber(value)}\n`;
@@ -121,16 +125,8 @@ export function createMetrics(): Metrics {
         return now === undefined ? [] : [[[], now]];
       });
     },
-    counter(description) {
-      const [counter, write] = createCounter(description);
-      writers.push(write);
-      return counter;
-    },
-    histogram(description) {
-      const [histogram, write] = createHistogram(description);
-      writers.push(write);
-      return histogram;
-    },
+    counter: (description) => add(createCounter(description)),
+    histogram: (description) => add(createHistogram(description)),
     write: () => writers.map((write) => write()).join(''),
   };
 }

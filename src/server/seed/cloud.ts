@@ -19,27 +19,19 @@ interface ImageSample extends Pick<ImageRow, 'id' | 'name' | 'version' | 'os' | 
 }
 
 const container = { os: 'smartos', type: 'zone-dataset' };
+const base = {
+  name: 'base-64',
+  ...container,
+  description: 'A 64-bit container with the most common packages.',
+  tags: { role: 'os', group: 'base-64' },
+};
 const linuxContainer = { os: 'linux', type: 'lx-dataset', requirements: { brand: 'lx' } };
 
+const virtualMachine = { type: 'zvol', requirements: { brand: 'bhyve', min_memory: 512 }, tags: { role: 'os' } };
+
 const imageSamples: readonly ImageSample[] = [
-  {
-    id: '61fd44f6-b986-44cb-ab14-31249df98718',
-    name: 'base-64',
-    version: '24.4.0',
-    ...container,
-    description: 'A 64-bit container with the most common packages.',
-    size: 158_912_341,
-    tags: { role: 'os', group: 'base-64' },
-  },
-  {
-    id: '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1',
-    name: 'base-64',
-    version: '25.2.0',
-    ...container,
-    description: 'A 64-bit container with the most common packages.',
-    size: 163_301_229,
-    tags: { role: 'os', group: 'base-64' },
-  },
+  { id: '61fd44f6-b986-44cb-ab14-31249df98718', version: '24.4.0', ...base, size: 158_912_341 },
+  { id: '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1', version: '25.2.0', ...base, size: 163_301_229 },
   {
     id: '9e558b5d-047d-4d93-bdbb-844204233b3a',
     name: 'minimal-64',
@@ -81,22 +73,18 @@ const imageSamples: readonly ImageSample[] = [
     name: 'debian-12',
     version: '20250615',
     os: 'linux',
-    type: 'zvol',
-    requirements: { brand: 'bhyve', min_memory: 512 },
+    ...virtualMachine,
     description: 'Debian 12 in a virtual machine.',
     size: 302_188_456,
-    tags: { role: 'os' },
   },
   {
     id: '22f3d594-3f2d-4b49-842b-ee08a25ebd9d',
     name: 'freebsd-14',
     version: '20250720',
     os: 'bsd',
-    type: 'zvol',
-    requirements: { brand: 'bhyve', min_memory: 512 },
+    ...virtualMachine,
     description: 'FreeBSD 14 in a virtual machine.',
     size: 412_055_310,
-    tags: { role: 'os' },
   },
   {
     id: '2155c26b-4a99-45f1-8ab9-00555a9a9f11',
@@ -130,17 +118,12 @@ const imageSamples: readonly ImageSample[] = [
 ];
 
 function makeImage(sample: ImageSample, index: number): ImageRow {
-  const { id, name, version, os, type, description, size, state = 'active', requirements = {}, tags = {} } = sample;
+  const { size, state = 'active', requirements = {}, tags = {}, ...same } = sample;
   // The file of a sample cannot be downloaded; its digest only has to be well-formed and stable.
-  const sha1 = id.replaceAll('-', '').padEnd(40, '0');
+  const sha1 = sample.id.replaceAll('-', '').padEnd(40, '0');
   return {
     ...emptyImage,
-    id,
-    name,
-    version,
-    os,
-    type,
-    description,
+    ...same,
     state,
     owner: operator,
     public: 1,

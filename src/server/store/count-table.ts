@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { createTable } from './create-table.ts';
 import { isPostgres } from './engine-of.ts';
 
 /**
@@ -7,12 +8,8 @@ import { isPostgres } from './engine-of.ts';
  */
 export async function createCountTable(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;
-  await db.schema
-    .createTable('count_changes')
-    .addColumn('parent', 'text', (column) => column.notNull())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('number', 'integer', (column) => column.notNull().autoIncrement())
-    .addColumn('change', 'integer', (column) => column.notNull())
-    .addPrimaryKeyConstraint('count_changes_of_directory', ['parent', 'name', 'number'])
-    .execute();
+  await createTable(db, 'count_changes', `parent text, name text, number integer counted, change integer`, {
+    key: ['parent', 'name', 'number'],
+    keyName: 'count_changes_of_directory',
+  });
 }

@@ -1,4 +1,5 @@
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
+import { addColumns, createTable } from './create-table.ts';
 
 /**
  * Migration step: the caller for whom a job reads each path, and short error records. Rows of earlier releases keep their meaning: without
@@ -6,35 +7,13 @@ import { sql, type Kysely } from 'kysely';
  * record.
  */
 export async function addJobCallers(db: Kysely<never>): Promise<void> {
-  await db.schema.alterTable('jobs').addColumn('creator', 'text').execute();
-  await db.schema
-    .createTable('job_adders')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('number', 'integer', (column) => column.notNull())
-    .addColumn('account', 'text', (column) => column.notNull())
-    .addColumn('user', 'text')
-    .addColumn('access', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('job_adders_key', ['job', 'number'])
-    .modifyEnd(sql`without rowid`)
-    .execute();
-  for (const table of ['job_tasks', 'job_reduce_inputs']) {
-    await db.schema.alterTable(table).addColumn('adder', 'integer').execute();
-    await db.schema
-      .alterTable(table)
-      .addColumn('given', 'integer', (column) => column.notNull().defaultTo(0))
-      .execute();
-  }
-  await db.schema
-    .alterTable('job_outputs')
-    .addColumn('given', 'integer', (column) => column.notNull().defaultTo(0))
-    .execute();
-  await db.schema
-    .createTable('job_causes')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('cause', 'integer', (column) => column.notNull())
-    .addColumn('template', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('job_causes_key', ['job', 'cause'])
-    .modifyEnd(sql`without rowid`)
-    .execute();
-  await db.schema.alterTable('job_errors').addColumn('cause', 'integer').execute();
+  await addColumns(db, 'jobs', 'creator text null');
+  await createTable(db, 'job_adders', `job text, number integer, account text, user text null, access text`, {
+    key: ['job', 'number'],
+    isOrdered: true,
+  });
+  for (const table of ['job_tasks', 'job_reduce_inputs']) await addColumns(db, table, 'adder integer null, given integer zero');
+  await addColumns(db, 'job_outputs', 'given integer zero');
+  await createTable(db, 'job_causes', 'job text, cause integer, template text', { key: ['job', 'cause'], isOrdered: true });
+  await addColumns(db, 'job_errors', 'cause integer null');
 }

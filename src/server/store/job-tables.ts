@@ -1,52 +1,33 @@
 import { sql, type Kysely } from 'kysely';
+import { createTable } from './create-table.ts';
 
 /** Migration step: jobs with their phases, tasks, outputs and errors. */
 export async function createJobTables(db: Kysely<never>): Promise<void> {
-  await db.schema
-    .createTable('jobs')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('account', 'text', (column) => column.notNull())
-    .addColumn('user', 'text')
-    .addColumn('access', 'text', (column) => column.notNull())
-    .addColumn('name', 'text')
-    .addColumn('phases', 'text', (column) => column.notNull())
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('cancelled', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('input_done', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('created', 'integer', (column) => column.notNull())
-    .addColumn('done', 'integer')
-    .addColumn('outputs', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('errors', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('retries', 'integer', (column) => column.notNull().defaultTo(0))
-    .execute();
-  await db.schema
-    .createTable('job_phases')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('phase', 'integer', (column) => column.notNull())
-    .addColumn('reducers', 'integer', (column) => column.notNull())
-    .addColumn('inputs', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('tasks', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('finished', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('closed', 'integer', (column) => column.notNull().defaultTo(0))
-    .addPrimaryKeyConstraint('job_phases_key', ['job', 'phase'])
-    .execute();
+  await createTable(
+    db,
+    'jobs',
+    `id text key, account text, user text null, access text, name text null, phases text, state text,
+      cancelled integer zero, input_done integer zero, created integer, done integer null, outputs integer zero,
+      errors integer zero, retries integer zero`,
+  );
+  await createTable(
+    db,
+    'job_phases',
+    `job text, phase integer, reducers integer, inputs integer zero, tasks integer zero, finished integer zero,
+      closed integer zero`,
+    { key: ['job', 'phase'] },
+  );
   await createTaskTables(db);
   await createResultTables(db);
 }
 
 async function createTaskTables(db: Kysely<never>): Promise<void> {
-  await db.schema
-    .createTable('job_tasks')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('phase', 'integer', (column) => column.notNull())
-    .addColumn('number', 'integer', (column) => column.notNull())
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('input', 'text')
-    .addColumn('origin', 'text')
-    .addColumn('tries', 'integer', (column) => column.notNull().defaultTo(0))
-    .addPrimaryKeyConstraint('job_tasks_key', ['job', 'phase', 'number'])
-    .modifyEnd(sql`without rowid`)
-    .execute();
+  await createTable(
+    db,
+    'job_tasks',
+    `job text, phase integer, number integer, state text, input text null, origin text null, tries integer zero`,
+    { key: ['job', 'phase', 'number'], isOrdered: true },
+  );
   // An index of waiting tasks: it stays small, however many tasks have ended.
   await db.schema
     .createIndex('job_tasks_open')
@@ -54,35 +35,17 @@ async function createTaskTables(db: Kysely<never>): Promise<void> {
     .columns(['state', 'job', 'phase', 'number'])
     .where('state' as never, '=', sql.lit('waiting'))
     .execute();
-  await db.schema
-    .createTable('job_reduce_inputs')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('phase', 'integer', (column) => column.notNull())
-    .addColumn('number', 'integer', (column) => column.notNull())
-    .addColumn('reducer', 'integer', (column) => column.notNull())
-    .addColumn('input', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('job_reduce_inputs_key', ['job', 'phase', 'number'])
-    .modifyEnd(sql`without rowid`)
-    .execute();
+  await createTable(db, 'job_reduce_inputs', `job text, phase integer, number integer, reducer integer, input text`, {
+    key: ['job', 'phase', 'number'],
+    isOrdered: true,
+  });
   await db.schema.createIndex('job_inputs_of_reducer').on('job_reduce_inputs').columns(['job', 'phase', 'reducer', 'number']).execute();
 }
 
 async function createResultTables(db: Kysely<never>): Promise<void> {
-  await db.schema
-    .createTable('job_outputs')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('number', 'integer', (column) => column.notNull())
-    .addColumn('output', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('job_outputs_key', ['job', 'number'])
-    .modifyEnd(sql`without rowid`)
-    .execute();
-  await db.schema
-    .createTable('job_errors')
-    .addColumn('job', 'text', (column) => column.notNull())
-    .addColumn('number', 'integer', (column) => column.notNull())
-    .addColumn('record', 'text', (column) => column.notNull())
-    .addColumn('input', 'text')
-    .addPrimaryKeyConstraint('job_errors_key', ['job', 'number'])
-    .modifyEnd(sql`without rowid`)
-    .execute();
+  await createTable(db, 'job_outputs', 'job text, number integer, output text', { key: ['job', 'number'], isOrdered: true });
+  await createTable(db, 'job_errors', `job text, number integer, record text, input text null`, {
+    key: ['job', 'number'],
+    isOrdered: true,
+  });
 }

@@ -48,6 +48,26 @@ export interface StepTable {
   steps: { number: number; done: number };
 }
 
+/** The version of a database's tables; 0 if there is only the table of versions. */
+export async function readVersion(db: Kysely<StepTable>): Promise<number> {
+  const query = db.selectFrom('steps').select((of) => of.fn.max<number | null>('number').as('last'));
+  return (await query.executeTakeFirstOrThrow()).last ?? 0;
+}
+
+/** Runs the steps after a version, each in a transaction that `begin` provides. */
+export async function runSteps(
+  version: number,
+  now: number,
+  begin: (step: (transaction: Kysely<StepTable>) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  for (const [index, step] of [...steps.entries()].slice(version))
+    await begin(async (transaction) => {
+      await step(transaction as unknown as Kysely<never>);
+      const row = { number: index + 1, done: now };
+      await transaction.insertInto('steps').values(row).execute();
+    });
+}
+
 /**
  * Migrates the database to the newest version, each step in its own transaction.
  * @throws {LocalError} when a newer release has written to the database.
@@ -55,23 +75,11 @@ export interface StepTable {
 export async function migrate(database: Kysely<Schema>, dir: string, now: number): Promise<void> {
   const db = database as unknown as Kysely<StepTable>;
   await sql`create table if not exists steps (number integer primary key, done integer not null)`.execute(db);
-  const { last } = await db
-    .selectFrom('steps')
-    .select((of) => of.fn.max<number | null>('number').as('last'))
-    .executeTakeFirstOrThrow();
-  const done = last ?? 0;
+  const done = await readVersion(db);
   if (done > steps.length) {
     throw new LocalError(`data directory ${dir} was written by a newer release (version ${done}, this one knows ${steps.length})`, {
       hint: 'use that release, or another directory with --data DIR',
     });
   }
-  for (const [index, step] of [...steps.entries()].slice(done)) {
-    await db.transaction().execute(async (transaction) => {
-      await step(transaction as unknown as Kysely<never>);
-      await transaction
-        .insertInto('steps')
-        .values({ number: index + 1, done: now })
-        .execute();
-    });
-  }
+  await runSteps(done, now, (step) => db.transaction().execute(step));
 }

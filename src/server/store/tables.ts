@@ -1,123 +1,52 @@
-import { sql, type CreateTableBuilder, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
+import { createTable } from './create-table.ts';
 
-function addContactColumns<T extends string>(table: CreateTableBuilder<T>): CreateTableBuilder<T, string> {
-  return table
-    .addColumn('email', 'text', (column) => column.notNull())
-    .addColumn('company_name', 'text')
-    .addColumn('first_name', 'text')
-    .addColumn('last_name', 'text')
-    .addColumn('address', 'text')
-    .addColumn('postal_code', 'text')
-    .addColumn('city', 'text')
-    .addColumn('state', 'text')
-    .addColumn('country', 'text')
-    .addColumn('phone', 'text')
-    .addColumn('created', 'integer', (column) => column.notNull())
-    .addColumn('updated', 'integer', (column) => column.notNull());
-}
+/** Columns that accounts and users share. */
+const contact = `email text, company_name text null, first_name text null, last_name text null, address text null, postal_code text null,
+  city text null, state text null, country text null, phone text null, created integer, updated integer`;
 
 async function createAccountTables(db: Kysely<never>): Promise<void> {
-  await addContactColumns(db.schema.createTable('accounts'))
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('login', 'text', (column) => column.notNull().unique())
-    .addColumn('cns_enabled', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('default_network', 'text')
-    .execute();
-  await addContactColumns(db.schema.createTable('users'))
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('account', 'text', (column) => column.notNull().references('accounts.id').onDelete('cascade'))
-    .addColumn('login', 'text', (column) => column.notNull())
-    .addColumn('login_key', 'text', (column) => column.notNull())
-    .addColumn('password', 'text', (column) => column.notNull())
-    .addUniqueConstraint('users_login', ['account', 'login_key'])
-    .execute();
-  await db.schema
-    .createTable('keys')
-    .addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement())
-    .addColumn('account', 'text', (column) => column.notNull().references('accounts.id').onDelete('cascade'))
-    .addColumn('user', 'text', (column) => column.references('users.id').onDelete('cascade'))
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('fingerprint', 'text', (column) => column.notNull())
-    .addColumn('key', 'text', (column) => column.notNull())
-    .addColumn('attestation', 'text')
-    .addColumn('multifactor', 'text')
-    .addColumn('created', 'integer', (column) => column.notNull())
-    .execute();
+  await createTable(db, 'accounts', `${contact}, id text key, login text unique, cns_enabled integer zero, default_network text null`);
+  await createTable(db, 'users', `${contact}, id text key, account text accounts.id, login text, login_key text, password text`, {
+    unique: ['users_login', ['account', 'login_key']],
+  });
+  await createTable(
+    db,
+    'keys',
+    `sequence integer key counted, account text accounts.id, user text null users.id, name text, fingerprint text,
+      key text, attestation text null, multifactor text null, created integer`,
+  );
   await db.schema.createIndex('keys_of_account').on('keys').columns(['account', 'user', 'fingerprint']).execute();
 }
 
 async function createCloudTables(db: Kysely<never>): Promise<void> {
-  await db.schema
-    .createTable('networks')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .execute();
-  for (const table of ['datacenters', 'services']) {
-    await db.schema
-      .createTable(table)
-      .addColumn('name', 'text', (column) => column.primaryKey())
-      .addColumn('url', 'text', (column) => column.notNull())
-      .execute();
-  }
-  await db.schema
-    .createTable('images')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('version', 'text', (column) => column.notNull())
-    .addColumn('os', 'text', (column) => column.notNull())
-    .addColumn('type', 'text', (column) => column.notNull())
-    .addColumn('owner', 'text', (column) => column.notNull())
-    .addColumn('public', 'integer', (column) => column.notNull())
-    .addColumn('state', 'text', (column) => column.notNull())
-    .addColumn('published_at', 'integer')
-    .addColumn('description', 'text')
-    .addColumn('homepage', 'text')
-    .addColumn('eula', 'text')
-    .addColumn('origin', 'text')
-    .addColumn('requirements', 'text', (column) => column.notNull())
-    .addColumn('files', 'text', (column) => column.notNull())
-    .addColumn('tags', 'text', (column) => column.notNull())
-    .addColumn('acl', 'text', (column) => column.notNull())
-    .addColumn('error', 'text')
-    .execute();
-  await db.schema
-    .createTable('packages')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('version', 'text', (column) => column.notNull())
-    .addColumn('memory', 'integer', (column) => column.notNull())
-    .addColumn('disk', 'integer', (column) => column.notNull())
-    .addColumn('swap', 'integer', (column) => column.notNull())
-    .addColumn('lwps', 'integer', (column) => column.notNull())
-    .addColumn('vcpus', 'integer', (column) => column.notNull())
-    .addColumn('group', 'text')
-    .addColumn('description', 'text')
-    .addColumn('brand', 'text')
-    .addColumn('disks', 'text')
-    .addColumn('flexible_disk', 'integer', (column) => column.notNull())
-    .addColumn('is_default', 'integer', (column) => column.notNull())
-    .execute();
+  await createTable(db, 'networks', 'id text key, name text');
+  for (const table of ['datacenters', 'services']) await createTable(db, table, 'name text key, url text');
+  await createTable(
+    db,
+    'images',
+    `id text key, name text, version text, os text, type text, owner text, public integer, state text,
+      published_at integer null, description text null, homepage text null, eula text null, origin text null,
+      requirements text, files text, tags text, acl text, error text null`,
+  );
+  await createTable(
+    db,
+    'packages',
+    `id text key, name text, version text, memory integer, disk integer, swap integer, lwps integer, vcpus integer,
+      group text null, description text null, brand text null, disks text null, flexible_disk integer,
+      is_default integer`,
+  );
 }
 
 async function createEntryTable(db: Kysely<never>): Promise<void> {
-  await db.schema
-    .createTable('entries')
-    .addColumn('parent', 'text', (column) => column.notNull())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('type', 'text', (column) => column.notNull())
-    .addColumn('etag', 'text')
-    .addColumn('mtime', 'integer', (column) => column.notNull())
-    .addColumn('size', 'integer')
-    .addColumn('md5', 'text')
-    .addColumn('content', 'text')
-    .addColumn('copies', 'integer')
-    .addColumn('headers', 'text', (column) => column.notNull())
-    .addColumn('role_tags', 'text', (column) => column.notNull())
-    .addColumn('children', 'integer', (column) => column.notNull().defaultTo(0))
-    .addPrimaryKeyConstraint('entries_path', ['parent', 'name'])
-    // Rows are stored in the order of the primary key, so that a listing is one range of the file.
-    .modifyEnd(sql`without rowid`)
-    .execute();
+  // Rows are stored in the order of the primary key, so that a listing is one range of the file.
+  await createTable(
+    db,
+    'entries',
+    `parent text, name text, type text, etag text null, mtime integer, size integer null, md5 text null,
+      content text null, copies integer null, headers text, role_tags text, children integer zero`,
+    { key: ['parent', 'name'], keyName: 'entries_path', isOrdered: true },
+  );
   await db.schema
     .createIndex('entries_content')
     .on('entries')

@@ -1,16 +1,9 @@
 import { sql, type Kysely } from 'kysely';
+import { addColumns } from './create-table.ts';
 
 /** Migration step: which engine runs a task, until when, and which attempt it is. Unused by embedded services, which run all tasks. */
 export async function addTaskLeases(db: Kysely<never>): Promise<void> {
-  const table = (): ReturnType<typeof db.schema.alterTable> => db.schema.alterTable('job_tasks');
-  await table().addColumn('owner', 'text').execute();
-  await table().addColumn('lease', 'integer').execute();
-  await table()
-    .addColumn('attempt', 'integer', (column) => column.notNull().defaultTo(0))
-    .execute();
-  await table()
-    .addColumn('lost', 'integer', (column) => column.notNull().defaultTo(0))
-    .execute();
+  await addColumns(db, 'job_tasks', 'owner text null, lease integer null, attempt integer zero, lost integer zero');
   const columns = ['job', 'phase', 'number'];
   const running = sql<boolean>`state = 'running'`;
   await db.schema.createIndex('job_tasks_running').on('job_tasks').columns(columns).where(running).execute();

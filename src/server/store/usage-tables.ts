@@ -1,5 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { isPostgres } from './engine-of.ts';
+import { addColumns, createTable } from './create-table.ts';
 
 /**
  * Migration step: what each account uses of the object storage, and its quota. Triggers maintain the numbers: every statement that writes
@@ -10,15 +11,8 @@ import { isPostgres } from './engine-of.ts';
  * counted after the migration, during which nobody else can write; a row without a login marks that this has to be done.
  */
 export async function createUsageTables(db: Kysely<never>): Promise<void> {
-  for (const column of ['most_bytes', 'most_objects', 'most_requests']) {
-    await db.schema.alterTable('accounts').addColumn(column, 'integer').execute();
-  }
-  await db.schema
-    .createTable('storage_usage')
-    .addColumn('login', 'text', (column) => column.primaryKey())
-    .addColumn('bytes', 'integer', (column) => column.notNull())
-    .addColumn('objects', 'integer', (column) => column.notNull())
-    .execute();
+  await addColumns(db, 'accounts', 'most_bytes integer null, most_objects integer null, most_requests integer null');
+  await createTable(db, 'storage_usage', 'login text key, bytes integer, objects integer');
   for (const statement of isPostgres(db) ? postgresStatements : sqliteStatements) await statement.execute(db);
 }
 

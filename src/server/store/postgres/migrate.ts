@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
-import { steps, type StepTable } from '../migrations.ts';
+import { readVersion, runSteps, steps, type StepTable } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
 import { skip } from '../skip.ts';
 import { countEarlier } from '../usage.ts';
@@ -27,12 +27,6 @@ function refuseNewer(done: number): LocalError {
   return new LocalError(`the database was migrated by a newer release (version ${done}, this one knows ${steps.length})`, {
     hint: 'use that release, or another database',
   });
-}
-
-/** The version of a database's tables; 0 if there is only the table of versions. */
-export async function readVersion(db: Kysely<StepTable>): Promise<number> {
-  const query = db.selectFrom('steps').select((of) => of.fn.max<number>('number').as('last'));
-  return (await query.executeTakeFirstOrThrow()).last;
 }
 
 /** Maximum number of attempts if transactions of gateways that keep serving conflict with the migration. */
@@ -62,11 +56,7 @@ export async function migratePostgres(database: Kysely<Schema>, now: number): Pr
     await transaction.selectFrom('steps').select('number').where('number', '=', lockRow).forUpdate().execute();
     const done = await readVersion(transaction);
     if (done > steps.length) throw refuseNewer(done);
-    for (const [index, step] of [...steps.entries()].slice(done)) {
-      await step(transaction as unknown as Kysely<never>);
-      const row = { number: index + 1, done: now };
-      await transaction.insertInto('steps').values(row).execute();
-    }
+    await runSteps(done, now, (step) => step(transaction));
     return { from: done, to: steps.length };
   });
   await countEarlier(database);

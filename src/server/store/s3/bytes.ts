@@ -29,8 +29,9 @@ const ownId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.z)?$/u;
 
 const keyOf = (id: string): string => `${folder}${id}`;
 
-function isMissing(error: unknown): boolean {
-  return error instanceof S3Refusal && error.status === 404 && error.reason !== 'NoSuchBucket';
+/** For `catch`: undefined if an object or upload does not exist. @throws every other error */
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof S3Refusal) || error.status !== 404 || error.reason === 'NoSuchBucket') throw error;
 }
 
 /** True if the store does not list unfinished uploads, or not for this key pair. */
@@ -93,16 +94,14 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
         else await download(id, file);
         return true;
       } catch (error) {
-        if (isMissing(error)) return false;
-        throw error;
+        ignoreMissing(error);
+        return false;
       }
     },
 
     async remove(id) {
       if (readInline(id) !== undefined || isRow(id)) return;
-      await client.send({ method: 'DELETE', key: keyOf(id) }).catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
-      });
+      await client.send({ method: 'DELETE', key: keyOf(id) }).catch(ignoreMissing);
     },
 
     async *list(before = Infinity) {
@@ -115,11 +114,7 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
       try {
         for await (const { name, uploadId, begun } of listUploads(client, `${options.prefix}${folder}`)) {
           if (!ownId.test(name) || begun >= before) continue;
-          const abort = (): Promise<void> =>
-            abortUpload(client, keyOf(name), uploadId).catch((error: unknown) => {
-              if (!isMissing(error)) throw error;
-            });
-          yield { id: name, abort };
+          yield { id: name, abort: () => abortUpload(client, keyOf(name), uploadId).catch(ignoreMissing) };
         }
       } catch (error) {
         if (!isUnlisted(error)) throw error;

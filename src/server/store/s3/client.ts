@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
@@ -107,11 +107,7 @@ function createSigner({ endpoint, region, credentials, ...place }: S3Options) {
   return async ({ method, key, query = {}, headers = {}, body }: S3Request): Promise<{ path: string; headers: Record<string, string> }> => {
     const url = new URL(key === undefined ? `/${place.bucket}` : `/${place.bucket}/${place.prefix}${key}`, origin);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const payload = isProtected
-      ? 'UNSIGNED-PAYLOAD'
-      : createHash('sha256')
-          .update(body ?? '')
-          .digest('hex');
+    const payload = isProtected ? 'UNSIGNED-PAYLOAD' : hash('sha256', body ?? '', 'hex');
     const signer = new AwsV4Signer({
       method,
       url: url.href,
