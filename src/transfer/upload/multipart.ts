@@ -159,29 +159,51 @@ export async function sendInParts(
   }
 }
 
-/** Splits a stream into parts. A stream that fits into the first part is a single part with `isLast`. */
-async function* splitStream(
-  body: ByteStream,
-  sizeOf: (number: number) => number,
-): AsyncGenerator<{ number: number; content: Buffer; isLast: boolean }> {
-  let number = 0;
-  let pieces: Uint8Array[] = [];
-  let size = 0;
-  let full: Buffer | undefined;
-  for await (const piece of body) {
-    if (full) {
-      yield { number, content: full, isLast: false };
-      full = undefined;
-      number += 1;
-    }
-    pieces.push(piece);
-    size += piece.length;
-    if (size < sizeOf(number)) continue;
-    full = Buffer.concat(pieces, size);
-    pieces = [];
-    size = 0;
+/** A part of a stream. */
+interface StreamPart {
+  readonly number: number;
+  readonly content: Buffer;
+  readonly isLast: boolean;
+}
+
+/**
+ * Memory of the parts of a stream, reused once a part is stored. Memory allocated for each part would wait for a garbage collection:
+ * `put --untar` of a large archive took 139 to 154 MiB instead of 106 (2026-11-24).
+ */
+class PartMemory {
+  #free: ArrayBufferLike[] = [];
+
+  take(size: number): Buffer {
+    const found = this.#free.pop();
+    return found?.byteLength === size ? Buffer.from(found) : Buffer.allocUnsafeSlow(size);
   }
-  yield { number, content: full ?? Buffer.concat(pieces, size), isLast: true };
+
+  /** For a part that the service has received whole, so that nothing reads these bytes any more. */
+  giveBack(content: Buffer): void {
+    this.#free.push(content.buffer);
+  }
+}
+
+/** Splits a stream into parts. A stream that fits into the first part is a single part with `isLast`. */
+async function* splitStream(body: ByteStream, sizeOf: (number: number) => number, memory: PartMemory): AsyncGenerator<StreamPart> {
+  let number = 0;
+  let part = memory.take(sizeOf(number));
+  let size = 0;
+  for await (const chunk of body) {
+    for (let read = 0; read < chunk.length;) {
+      if (size === part.length) {
+        yield { number, content: part, isLast: false };
+        number += 1;
+        part = memory.take(sizeOf(number));
+        size = 0;
+      }
+      const copied = Math.min(chunk.length - read, part.length - size);
+      part.set(chunk.subarray(read, read + copied), size);
+      size += copied;
+      read += copied;
+    }
+  }
+  yield { number, content: part.subarray(0, size), isLast: true };
 }
 
 async function* limitStream(body: ByteStream, most: number | undefined, label: string): AsyncGenerator<Uint8Array> {
@@ -204,7 +226,8 @@ export async function uploadStream(
 ): Promise<Stored> {
   if (engine.partSize !== undefined) checkPartSize(engine.partSize);
   const body = limitStream(source.open(), options.maxSize, source.label);
-  const parts = splitStream(body, (number) => chooseStreamPart(number, engine.partSize));
+  const memory = new PartMemory();
+  const parts = splitStream(body, (number) => chooseStreamPart(number, engine.partSize), memory);
   const first = await parts.next();
   if (first.done === true) return await putWhole(Buffer.alloc(0));
   if (first.value.isLast) return await tryAgain(() => putWhole(first.value.content), engine);
@@ -213,7 +236,7 @@ export async function uploadStream(
   const notes = noteStream(engine, place, target);
   const etags: string[] = [];
   let total = 0;
-  async function* all(): AsyncGenerator<{ number: number; content: Buffer }> {
+  async function* all(): AsyncGenerator<StreamPart> {
     if (first.done !== true) yield first.value;
     yield* parts;
   }
@@ -228,6 +251,7 @@ export async function uploadStream(
           () => putPart(engine, place, number, { body: () => content, length: content.length, md5, seen: () => Promise.resolve(seen) }),
           engine,
         );
+        memory.giveBack(content);
         etags[number] = part.etag;
         total += content.length;
         ticket.move(content.length);
