@@ -119,39 +119,31 @@ interface Named {
   readonly remove: () => Promise<unknown>;
 }
 
+async function listMade<T extends { name: string } | { login: string }>(
+  kind: string,
+  listing: Promise<readonly T[]>,
+  remove: (resource: T) => Promise<unknown>,
+): Promise<Named[]> {
+  return (await listing).map((resource) => ({
+    kind,
+    name: 'name' in resource ? resource.name : resource.login,
+    remove: () => remove(resource),
+  }));
+}
+
 /** The resources of the compute service that runs leave: roles before the policies and users that they name, keys last. */
 function listKinds({ compute, account }: Context): (() => Promise<Named[]>)[] {
   return [
-    async () =>
-      (await compute.listRoles({ account }, calling)).map(({ id, name }) => ({
-        kind: 'role',
-        name,
-        remove: () => compute.deleteRole({ account, role: id }, calling),
-      })),
-    async () =>
-      (await compute.listPolicies({ account }, calling)).map(({ id, name }) => ({
-        kind: 'policy',
-        name,
-        remove: () => compute.deletePolicy({ account, policy: id }, calling),
-      })),
-    async () =>
-      (await compute.listUsers({ account }, calling)).map(({ id, login }) => ({
-        kind: 'user',
-        name: login,
-        remove: () => compute.deleteUser({ account, user: id }, calling),
-      })),
-    async () =>
-      (await compute.listImages({ account, state: 'all' }, calling)).map(({ id, name }) => ({
-        kind: 'image',
-        name,
-        remove: () => compute.deleteImage({ account, id }, calling),
-      })),
-    async () =>
-      (await compute.listKeys({ account }, calling)).map(({ fingerprint, name }) => ({
-        kind: 'key',
-        name,
-        remove: () => compute.deleteKey({ account, key: fingerprint }, calling),
-      })),
+    () => listMade('role', compute.listRoles({ account }, calling), ({ id }) => compute.deleteRole({ account, role: id }, calling)),
+    () =>
+      listMade('policy', compute.listPolicies({ account }, calling), ({ id }) => compute.deletePolicy({ account, policy: id }, calling)),
+    () => listMade('user', compute.listUsers({ account }, calling), ({ id }) => compute.deleteUser({ account, user: id }, calling)),
+    () =>
+      listMade('image', compute.listImages({ account, state: 'all' }, calling), ({ id }) => compute.deleteImage({ account, id }, calling)),
+    () =>
+      listMade('key', compute.listKeys({ account }, calling), ({ fingerprint }) =>
+        compute.deleteKey({ account, key: fingerprint }, calling),
+      ),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, text, texts } from '../../cli/parameters.ts';
 import { ApiError, exitCodes, PartialError, UsageError } from '../../base/errors.ts';
+import { countEach } from '../../base/iterate.ts';
 import { records } from '../../output/kinds.ts';
 import type { Probe } from './at.ts';
 import { areas, type Area, type Checks } from './check.ts';
@@ -70,18 +71,19 @@ async function contact({ compute, storage, account }: Context, services: Service
 
 /** Passes verdicts on as they come; at the end removes what was created, and throws if a statement does not hold. */
 async function* conclude(verdicts: AsyncIterable<Verdict>, finish: () => Promise<void>): AsyncGenerator<Verdict> {
-  let total = 0;
-  let failed = 0;
+  let failure: PartialError | undefined;
   try {
-    for await (const verdict of verdicts) {
-      total += 1;
-      if (verdict.result === 'neither') failed += 1;
-      yield verdict;
-    }
+    yield* countEach(
+      verdicts,
+      ({ result }) => result === 'neither',
+      (failed, total) => {
+        if (failed > 0) failure = new PartialError(`${failed} of ${total} statements do not hold`, { allFailed: exitCodes.failed });
+      },
+    );
   } finally {
     await finish();
   }
-  if (failed > 0) throw new PartialError(`${failed} of ${total} statements do not hold`, { allFailed: exitCodes.failed });
+  if (failure) throw failure;
 }
 
 /** Creates the function that ends a run: it removes everything that this run and killed runs created. */

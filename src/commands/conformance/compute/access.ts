@@ -1,4 +1,3 @@
-import { compute } from '../../../api/compute.ts';
 import { isRecord } from '../../../base/is-record.ts';
 import { section } from '../check.ts';
 import { listOf, objectOf } from '../response.ts';
@@ -18,7 +17,6 @@ export const roles = section('compute', '4 Roles', {
   'create-role': {
     states:
       'CreateRole answers 201 with Location and the role: policies of id and name, members of type, id, login and default (section 2)',
-    operations: [compute.createRole],
     run: async (at) => {
       const [user, policy] = [await at.need(makeUser), await at.need(makePolicy)];
       const json = { name: `${at.run}-rc`, policies: [{ name: policy['name'] }], members: [{ type: 'subuser', login: user['login'] }] };
@@ -31,12 +29,10 @@ export const roles = section('compute', '4 Roles', {
   },
   'create-role-missing': {
     states: 'CreateRole without a name answers MissingParameter',
-    operations: [compute.createRole],
     run: async (at) => at.expect(await at.compute('POST', '/my/roles', { json: { members: [] } }), lacking),
   },
   'create-role-unknown': {
     states: 'CreateRole with an unknown member or policy answers InvalidArgument',
-    operations: [compute.createRole],
     run: async (at) => {
       const name = `${at.run}-ru`;
       at.expect(
@@ -49,7 +45,6 @@ export const roles = section('compute', '4 Roles', {
   },
   'list-roles': {
     states: 'ListRoles answers 200 with a list of roles',
-    operations: [compute.listRoles],
     reads: true,
     run: async (at) => {
       const roles = listOf(at.expect(await at.compute('GET', '/my/roles'), { status: 200 }));
@@ -58,7 +53,6 @@ export const roles = section('compute', '4 Roles', {
   },
   'get-role': {
     states: 'GetRole answers 200 with the role, by id or name',
-    operations: [compute.getRole],
     run: async (at) => {
       const { id, name } = await at.need(makeRole);
       at.assert(objectOf(await readWritten(at, `/my/roles/${String(id)}`))['name'] === name, 'another role');
@@ -68,7 +62,6 @@ export const roles = section('compute', '4 Roles', {
   },
   'update-role': {
     states: 'UpdateRole answers 200 with the role as it is now; its name may change, its id not',
-    operations: [compute.updateRole],
     run: async (at) => {
       const json = { name: `${at.run}-rn` };
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json, ...latest }), { status: 201 }));
@@ -80,7 +73,6 @@ export const roles = section('compute', '4 Roles', {
   },
   'delete-role': {
     states: 'DeleteRole answers 204, and the role is gone',
-    operations: [compute.deleteRole],
     run: async (at) => {
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rd` } }), { status: 201 }));
       await deleted(at, `/my/roles/${String(id)}`);
@@ -88,7 +80,6 @@ export const roles = section('compute', '4 Roles', {
   },
   'delete-role-name': {
     states: 'DeleteRole takes the id of a role alone, not its name',
-    operations: [compute.deleteRole],
     run: async (at) => {
       const { name } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rk` } }), { status: 201 }));
       at.expect(
@@ -103,7 +94,6 @@ export const roles = section('compute', '4 Roles', {
 export const roleTags = section('compute', '4 Role tags', {
   'set-role-tags': {
     states: 'SetRoleTags answers 200 with the path and its role-tag',
-    operations: [compute.setRoleTags],
     run: async (at) => {
       const [{ name: role }, key] = [await at.need(makeRole), await at.need(makeKey)];
       const path = `/my/keys/${String(key['fingerprint'])}`;
@@ -115,12 +105,10 @@ export const roleTags = section('compute', '4 Role tags', {
   },
   'set-role-tags-missing': {
     states: 'SetRoleTags of a resource that does not exist answers 404 ResourceNotFound',
-    operations: [compute.setRoleTags],
     run: async (at) => at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing),
   },
   'set-role-tags-invalid': {
     states: 'SetRoleTags of a path that is not a resource answers InvalidArgument',
-    operations: [compute.setRoleTags],
     run: async (at) =>
       at.expect(await at.compute('PUT', '/my/conformance-of-nothing', { json: { 'role-tag': [] } }), invalid, {
         ...missing,
@@ -132,7 +120,6 @@ export const roleTags = section('compute', '4 Role tags', {
 export const policies = section('compute', '4 Policies', {
   'create-policy': {
     states: 'CreatePolicy answers 201 with Location and the policy: id, name, rules and description (section 2)',
-    operations: [compute.createPolicy],
     run: async (at) => {
       const json = {
         name: `${at.run}-pc`,
@@ -146,13 +133,11 @@ export const policies = section('compute', '4 Policies', {
   },
   'create-policy-rule': {
     states: 'CreatePolicy with a rule that is none of the language is refused',
-    operations: [compute.createPolicy],
     run: async (at) =>
       at.expect(await at.compute('POST', '/my/policies', { json: { name: `${at.run}-pw`, rules: ['MAY not a rule'] } }), invalid),
   },
   'list-policies': {
     states: 'ListPolicies answers 200 with a list of policies',
-    operations: [compute.listPolicies],
     reads: true,
     run: async (at) => {
       const policies = listOf(at.expect(await at.compute('GET', '/my/policies'), { status: 200 }));
@@ -161,7 +146,6 @@ export const policies = section('compute', '4 Policies', {
   },
   'get-policy': {
     states: 'GetPolicy answers 200 with the policy, by its id',
-    operations: [compute.getPolicy],
     run: async (at) => {
       const { id, name } = await at.need(makePolicy);
       at.assert(objectOf(await readWritten(at, `/my/policies/${String(id)}`))['name'] === name, 'another policy');
@@ -170,7 +154,6 @@ export const policies = section('compute', '4 Policies', {
   },
   'update-policy': {
     states: 'UpdatePolicy answers 200 with the policy as it is now',
-    operations: [compute.updatePolicy],
     run: async (at) => {
       const path = `/my/policies/${idOf(await at.need(makePolicy))}`;
       const shown = objectOf(at.expect(await at.compute('POST', path, { json: { description: 'another' } }), { status: 200 }));
@@ -179,7 +162,6 @@ export const policies = section('compute', '4 Policies', {
   },
   'delete-policy': {
     states: 'DeletePolicy answers 204, and the policy is gone',
-    operations: [compute.deletePolicy],
     run: async (at) => {
       const json = { name: `${at.run}-pd`, rules: ['CAN listkeys'] };
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));

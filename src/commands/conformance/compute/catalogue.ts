@@ -1,5 +1,4 @@
-import { compute } from '../../../api/compute.ts';
-import { section } from '../check.ts';
+import { readingSection, section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import type { Shape } from '../shape.ts';
 import { listOf, objectOf, type Json } from '../response.ts';
@@ -20,11 +19,9 @@ const imageRest: Shape = {
   error: 'object',
 };
 
-export const places = section('compute', '4 Datacenters and services', {
+export const places = readingSection('compute', '4 Datacenters and services', {
   'list-datacenters': {
     states: 'ListDatacenters answers 200 with an object of URLs by name',
-    operations: [compute.listDatacenters],
-    reads: true,
     run: async (at) => {
       const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/datacenters'), { status: 200 })));
       at.assert(urls.length > 0 && urls.every((url) => URL.canParse(String(url))), `the addresses are ${JSON.stringify(urls)}`);
@@ -32,8 +29,6 @@ export const places = section('compute', '4 Datacenters and services', {
   },
   'get-datacenter': {
     states: 'GetDatacenter answers 302 with the URL in Location and a body with the code ResourceMoved',
-    operations: [compute.getDatacenter],
-    reads: true,
     run: async (at) => {
       const [[name, url] = ['', undefined]] = Object.entries(
         objectOf(at.expect(await at.compute('GET', '/my/datacenters'), { status: 200 })),
@@ -45,14 +40,10 @@ export const places = section('compute', '4 Datacenters and services', {
   },
   'get-datacenter-missing': {
     states: 'GetDatacenter of an unknown name answers 404 ResourceNotFound',
-    operations: [compute.getDatacenter],
-    reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my/datacenters/conformance-of-nothing'), missing),
   },
   'list-services': {
     states: 'ListServices answers 200 with an object of endpoint URLs by name',
-    operations: [compute.listServices],
-    reads: true,
     run: async (at) => {
       const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/services'), { status: 200 })));
       const areUrls = urls.every((url) => URL.canParse(String(url)));
@@ -84,7 +75,6 @@ async function makeImage(at: At): Promise<Json> {
 export const images = section('compute', '4 Images', {
   'list-images': {
     states: 'ListImages answers 200 with a list of images (section 2), all of them active',
-    operations: [compute.listImages],
     reads: true,
     run: async (at) => {
       const found = await listImages(at);
@@ -97,7 +87,6 @@ export const images = section('compute', '4 Images', {
   },
   'list-images-all': {
     states: 'ListImages with state=all lists every state',
-    operations: [compute.listImages],
     reads: true,
     run: async (at) => {
       const [active, all] = [await listImages(at), await listImages(at, { state: 'all' })];
@@ -110,7 +99,6 @@ export const images = section('compute', '4 Images', {
   },
   'list-images-filter': {
     states: 'ListImages takes the filters name, os, version, public, owner and type',
-    operations: [compute.listImages],
     reads: true,
     run: async (at) => {
       const [first] = await listImages(at);
@@ -124,7 +112,6 @@ export const images = section('compute', '4 Images', {
   },
   'get-image': {
     states: 'GetImage answers 200 with the image',
-    operations: [compute.getImage],
     reads: true,
     run: async (at) => {
       const [first] = await listImages(at);
@@ -137,20 +124,17 @@ export const images = section('compute', '4 Images', {
   },
   'create-image': {
     states: 'CreateImageFromMachine answers 201 with Location, a header of the job and the image, which is creating (section 3)',
-    operations: [compute.createImageFromMachine],
     run: async (at) => {
       assertShape(at, [await makeImage({ ...at, run: `${at.run}-c` })], image, imageRest);
     },
   },
   'create-image-missing': {
     states: 'CreateImageFromMachine without machine, name or version is refused',
-    operations: [compute.createImageFromMachine],
     run: async (at) =>
       at.expect(await at.compute('POST', '/my/images', { json: { name: at.run } }), { status: 409, code: 'MissingParameter' }),
   },
   'update-image': {
     states: 'UpdateImage answers 200 with the image as it is now',
-    operations: [compute.updateImage],
     run: async (at) => {
       const path = `/my/images/${idOf(await at.need(makeImage))}`;
       const shown = objectOf(
@@ -161,7 +145,6 @@ export const images = section('compute', '4 Images', {
   },
   'export-image': {
     states: 'ExportImage answers 200 with storage_url, image_path and manifest_path, and the files are there',
-    operations: [compute.exportImage],
     run: async (at) => {
       const [made, home] = [await at.need(makeImage), await at.need(makeHome)];
       const response = at.expect(
@@ -178,7 +161,6 @@ export const images = section('compute', '4 Images', {
   },
   'clone-image-own': {
     states: 'CloneImage is for images that others share: of an own one it is refused',
-    operations: [compute.cloneImage],
     run: async (at) => {
       const path = `/my/images/${idOf(await at.need(makeImage))}?action=clone`;
       at.expect(await at.compute('POST', path), {
@@ -189,7 +171,6 @@ export const images = section('compute', '4 Images', {
   },
   'import-image': {
     states: 'ImportImageFromDatacenter answers 201 with the image, which keeps id and published_at',
-    operations: [compute.importImageFromDatacenter],
     run: async (at) => {
       if (!at.foreignImage) throw new Skip('there is no image to import: --import-image DATACENTER=UUID');
       const [datacenter, id] = at.foreignImage;
@@ -209,7 +190,6 @@ export const images = section('compute', '4 Images', {
   },
   'import-image-missing': {
     states: 'ImportImageFromDatacenter needs datacenter and id',
-    operations: [compute.importImageFromDatacenter],
     run: async (at) => {
       const response = await at.compute('POST', '/my/images', { query: { action: 'import-from-datacenter' } });
       at.expect(response, { status: 409, code: 'MissingParameter' });
@@ -217,7 +197,6 @@ export const images = section('compute', '4 Images', {
   },
   'delete-image-foreign': {
     states: 'DeleteImage needs the owner of the image',
-    operations: [compute.deleteImage],
     run: async (at) => {
       const [{ id: own }, all] = [objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 })), await listImages(at)];
       const foreign = all.find(({ owner, public: isPublic }) => owner !== own && isPublic === true);
@@ -227,7 +206,6 @@ export const images = section('compute', '4 Images', {
   },
   'delete-image': {
     states: 'DeleteImage answers 204, and the image is gone',
-    operations: [compute.deleteImage],
     run: async (at) => {
       const path = `/my/images/${idOf(await makeImage({ ...at, run: `${at.run}-d` }))}`;
       at.expect(await at.compute('DELETE', path), { status: 204, empty: true });

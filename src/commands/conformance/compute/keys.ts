@@ -1,5 +1,3 @@
-import { compute } from '../../../api/compute.ts';
-import type { Operation } from '../../../api/operation.ts';
 import { section, type Rows } from '../check.ts';
 import type { Shape } from '../shape.ts';
 import { listOf, objectOf, type Json } from '../response.ts';
@@ -13,17 +11,15 @@ interface Keys {
   /** Part of the ids of the checks; `word` is part of the names of the operations. */
   readonly prefix: string;
   readonly word: string;
-  readonly operations: Readonly<Record<'list' | 'create' | 'get' | 'delete', Operation>>;
   readonly make: (at: At) => Promise<Json>;
   readonly base: (at: At) => Promise<string>;
 }
 
 /** Checks of lists and creation. */
-function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
+function creationRows({ prefix, word, make, base }: Keys): Rows {
   return {
     [`list-${prefix}keys`]: {
       states: `List${word}Keys answers 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
-      operations: [operations.list],
       run: async (at) => {
         await at.need(make);
         const keys = listOf(at.expect(await at.compute('GET', await base(at)), { status: 200 }));
@@ -35,7 +31,6 @@ function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
     },
     [`create-${prefix}key`]: {
       states: `Create${word}Key answers 201 with the key, whose name is the fingerprint when none is given`,
-      operations: [operations.create],
       run: async (at) => {
         const pair = await at.need(makeOtherPair);
         const path = await base(at);
@@ -49,14 +44,12 @@ function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
     },
     [`create-${prefix}key-missing`]: {
       states: `Create${word}Key without a key answers MissingParameter`,
-      operations: [operations.create],
       run: async (at) => {
         at.expect(await at.compute('POST', await base(at), { json: { name: at.run } }), lacking);
       },
     },
     [`create-${prefix}key-invalid`]: {
       states: `Create${word}Key with an invalid key answers InvalidArgument`,
-      operations: [operations.create],
       run: async (at) => {
         at.expect(await at.compute('POST', await base(at), { json: { name: at.run, key: 'ssh-rsa AAAA' } }), invalid);
       },
@@ -64,11 +57,10 @@ function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
   };
 }
 
-function keyRows({ prefix, word, operations, make, base }: Keys): Rows {
+function keyRows({ prefix, word, make, base }: Keys): Rows {
   return {
     [`get-${prefix}key`]: {
       states: `Get${word}Key answers 200 with the key, by its name or its fingerprint`,
-      operations: [operations.get],
       run: async (at) => {
         const { name, fingerprint } = await at.need(make);
         for (const id of [name, fingerprint]) {
@@ -79,14 +71,12 @@ function keyRows({ prefix, word, operations, make, base }: Keys): Rows {
     },
     [`get-${prefix}key-missing`]: {
       states: `Get${word}Key of a key that does not exist answers 404 ResourceNotFound`,
-      operations: [operations.get],
       run: async (at) => {
         at.expect(await at.compute('GET', `${await base(at)}/conformance-of-nothing`), missing);
       },
     },
     [`delete-${prefix}key`]: {
       states: `Delete${word}Key answers 204 with an empty body, and the key is gone`,
-      operations: [operations.delete],
       run: async (at) => {
         const pair = await at.need(makeOtherPair);
         const path = await base(at);
@@ -104,14 +94,12 @@ export const keys = section('compute', '4 Keys', {
   ...rowsOf({
     prefix: '',
     word: '',
-    operations: { list: compute.listKeys, create: compute.createKey, get: compute.getKey, delete: compute.deleteKey },
     make: makeKey,
     base: async () => '/my/keys',
   }),
   ...rowsOf({
     prefix: 'user-',
     word: 'User',
-    operations: { list: compute.listUserKeys, create: compute.createUserKey, get: compute.getUserKey, delete: compute.deleteUserKey },
     make: makeUserKey,
     base: async (at) => `/my/users/${idOf(await at.need(makeUser))}/keys`,
   }),

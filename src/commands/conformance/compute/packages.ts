@@ -1,5 +1,4 @@
-import { compute } from '../../../api/compute.ts';
-import { section } from '../check.ts';
+import { readingSection } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import type { Shape } from '../shape.ts';
 import { listOf, objectOf, type Json } from '../response.ts';
@@ -13,19 +12,15 @@ async function listPackages(at: At, query: Readonly<Record<string, string>> = {}
   return listOf(at.expect(await at.compute('GET', '/my/packages', { query }), { status: 200 }));
 }
 
-export const packages = section('compute', '4 Packages', {
+export const packages = readingSection('compute', '4 Packages', {
   'list-packages': {
     states: 'ListPackages answers 200 with a list of packages (section 2)',
-    operations: [compute.listPackages],
-    reads: true,
     run: async (at) => {
       assertShape(at, await listPackages(at), pkg, pkgRest);
     },
   },
   'list-packages-filter': {
     states: 'ListPackages takes filters, all of which must match',
-    operations: [compute.listPackages],
-    reads: true,
     run: async (at) => {
       const [first] = await listPackages(at);
       if (!first) throw new Skip('there is no package');
@@ -40,8 +35,6 @@ export const packages = section('compute', '4 Packages', {
   },
   'get-package': {
     states: 'GetPackage answers 200 with the package, by id or name',
-    operations: [compute.getPackage],
-    reads: true,
     run: async (at) => {
       const [first] = await listPackages(at);
       if (!first) throw new Skip('there is no package');

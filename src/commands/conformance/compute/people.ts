@@ -1,4 +1,3 @@
-import { compute } from '../../../api/compute.ts';
 import { section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import type { Shape } from '../shape.ts';
@@ -21,7 +20,6 @@ const person: Shape = { id: 'uuid', login: 'text', email: 'text', created: 'date
 export const account = section('compute', '4 Account', {
   'get-account': {
     states: 'GetAccount answers 200 with the account (section 2)',
-    operations: [compute.getAccount],
     reads: true,
     run: async (at) => {
       const shown = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
@@ -34,7 +32,6 @@ export const account = section('compute', '4 Account', {
   },
   'get-account-missing': {
     states: 'GetAccount of an account that does not exist answers 404 ResourceNotFound',
-    operations: [compute.getAccount],
     reads: true,
     run: async (at) =>
       at.expect(await at.compute('GET', '/conformance-of-nobody'), missing, {
@@ -44,7 +41,6 @@ export const account = section('compute', '4 Account', {
   },
   'update-account': {
     states: 'UpdateAccount answers 200 with the account',
-    operations: [compute.updateAccount],
     run: async (at) => {
       // The address that the account has already: somebody's account must not change.
       const { email } = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
@@ -54,7 +50,6 @@ export const account = section('compute', '4 Account', {
   },
   'account-limits': {
     states: 'GetAccountLimits answers 200 with a list of limits, each by ram, quota or machines',
-    operations: [compute.getAccountLimits],
     reads: true,
     run: async (at) => {
       const response = await at.compute('GET', '/my/limits');
@@ -67,7 +62,6 @@ export const account = section('compute', '4 Account', {
   },
   'get-config': {
     states: 'GetConfig answers 200 with an object that may have default_network',
-    operations: [compute.getConfig],
     reads: true,
     run: async (at) => {
       const config = objectOf(at.expect(await at.compute('GET', '/my/config'), { status: 200 }));
@@ -76,7 +70,6 @@ export const account = section('compute', '4 Account', {
   },
   'update-config': {
     states: 'UpdateConfig answers 200 with the updated object',
-    operations: [compute.updateConfig],
     run: async (at) => {
       const { default_network: network } = objectOf(at.expect(await at.compute('GET', '/my/config'), { status: 200 }));
       if (typeof network !== 'string') throw new Skip('the account has no default_network that could be set again');
@@ -89,7 +82,6 @@ export const account = section('compute', '4 Account', {
 export const users = section('compute', '4 Users', {
   'create-user': {
     states: 'CreateUser answers 201 with Location and the user, without a password',
-    operations: [compute.createUser],
     run: async (at) => {
       const json = { login: `${at.run}-c`, email: 'c@example.com', password: makePassword(at), city: 'Ghent' };
       const response = at.expect(await at.compute('POST', '/my/users', { json }), {
@@ -103,7 +95,6 @@ export const users = section('compute', '4 Users', {
   },
   'create-user-missing': {
     states: 'CreateUser without login, email or password answers MissingParameter',
-    operations: [compute.createUser],
     run: async (at) => {
       const json = { login: `${at.run}-m`, email: 'm@example.com', password: makePassword(at) };
       for (const name of Object.keys(json))
@@ -112,7 +103,6 @@ export const users = section('compute', '4 Users', {
   },
   'create-user-twice': {
     states: 'CreateUser with a login that the account has answers InvalidArgument',
-    operations: [compute.createUser],
     run: async (at) => {
       const { login } = await at.need(makeUser);
       at.expect(await at.compute('POST', '/my/users', { json: { login, email: 'x@example.com', password: makePassword(at) } }), invalid);
@@ -120,7 +110,6 @@ export const users = section('compute', '4 Users', {
   },
   'list-users': {
     states: 'ListUsers answers 200 with a list of users (section 2)',
-    operations: [compute.listUsers],
     reads: true,
     run: async (at) => {
       assertShape(at, listOf(at.expect(await at.compute('GET', '/my/users'), { status: 200 })), person, contact);
@@ -128,7 +117,6 @@ export const users = section('compute', '4 Users', {
   },
   'get-user': {
     states: 'GetUser answers 200 with the user, by id or login',
-    operations: [compute.getUser],
     run: async (at) => {
       const { id, login } = await at.need(makeUser);
       const shown = objectOf(await readWritten(at, `/my/users/${String(id)}`));
@@ -138,7 +126,6 @@ export const users = section('compute', '4 Users', {
   },
   'get-user-membership': {
     states: 'GetUser with membership has roles and default_roles',
-    operations: [compute.getUser],
     run: async (at) => {
       const shown = objectOf(await readWritten(at, `/my/users/${idOf(await at.need(makeUser))}?membership=true`));
       assertShape(at, [shown], { roles: 'list', default_roles: 'list' });
@@ -146,13 +133,11 @@ export const users = section('compute', '4 Users', {
   },
   'get-user-missing': {
     states: 'GetUser of a user that does not exist answers 404 ResourceNotFound',
-    operations: [compute.getUser],
     reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my/users/conformance-of-nobody'), missing),
   },
   'update-user': {
     states: 'UpdateUser answers 200 with the user as it is now',
-    operations: [compute.updateUser],
     run: async (at) => {
       const path = `/my/users/${idOf(await at.need(makeUser))}`;
       const shown = objectOf(at.expect(await at.compute('POST', path, { json: { city: 'Bruges' } }), { status: 200 }));
@@ -162,7 +147,6 @@ export const users = section('compute', '4 Users', {
   },
   'change-password': {
     states: 'ChangeUserPassword with the same password twice answers 200 with the user',
-    operations: [compute.changeUserPassword],
     run: async (at) => {
       const { id } = await at.need(makeUser);
       const password = makePassword(at);
@@ -173,7 +157,6 @@ export const users = section('compute', '4 Users', {
   },
   'change-password-mismatch': {
     states: 'ChangeUserPassword with another confirmation answers InvalidArgument, with one of both MissingParameter',
-    operations: [compute.changeUserPassword],
     run: async (at) => {
       const path = `/my/users/${idOf(await at.need(makeUser))}/change_password`;
       const [password, other] = [makePassword(at), makePassword(at)];
@@ -184,7 +167,6 @@ export const users = section('compute', '4 Users', {
   },
   'delete-user': {
     states: 'DeleteUser answers 204, and the user is gone',
-    operations: [compute.deleteUser],
     run: async (at) => {
       const path = `/my/users/${idOf(await createUser(at, 'd'))}`;
       await readWritten(at, path);

@@ -1,5 +1,4 @@
-import { compute } from '../../../api/compute.ts';
-import { section } from '../check.ts';
+import { readingSection, section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import { md5Of, objectOf, type Response } from '../response.ts';
 import type { At } from '../at.ts';
@@ -67,10 +66,9 @@ export const parameters = section('compute', '1 Common rules', {
   },
 });
 
-export const seen = section('compute', '1 Every response', {
+export const seen = readingSection('compute', '1 Every response', {
   date: {
     states: 'Every response carries Date (RFC 1123), Api-Version, Request-Id and Response-Time in milliseconds (rule 5)',
-    reads: true,
     run: async (at) => {
       await at.compute('GET', '/--ping');
       assertAll(at, ({ headers }) => {
@@ -82,7 +80,6 @@ export const seen = section('compute', '1 Every response', {
   },
   'request-id': {
     states: 'Request-Id is unique (rule 5)',
-    reads: true,
     run: async (at) => {
       const responses = [await at.compute('GET', '/--ping'), await at.compute('GET', '/--ping'), ...at.requests.seen.compute];
       const ids = new Set(responses.map(({ headers }) => headers['request-id']));
@@ -92,7 +89,6 @@ export const seen = section('compute', '1 Every response', {
   },
   'content-md5': {
     states: 'Responses with a body carry Content-Length, Content-Type and Content-MD5, which is that of the body (rule 5)',
-    reads: true,
     run: async (at) => {
       await at.compute('GET', '/--ping');
       assertAll(at, ({ headers, body }) => {
@@ -105,7 +101,6 @@ export const seen = section('compute', '1 Every response', {
   },
   server: {
     states: 'Server is <service_name>/<major>.<minor>.<patch> (rule 5; section 9)',
-    reads: true,
     run: async (at) => {
       await at.compute('GET', '/--ping');
       assertAll(at, ({ headers }) =>
@@ -115,7 +110,6 @@ export const seen = section('compute', '1 Every response', {
   },
   'datacenter-name': {
     states: 'Responses carry Cloud-Datacenter-Name since 9.2.0 (rule 5)',
-    reads: true,
     run: async (at) => {
       const { headers } = await at.compute('GET', '/--ping');
       if (headers['cloud-datacenter-name'] === undefined && headers['triton-datacenter-name'] !== undefined)
@@ -125,11 +119,9 @@ export const seen = section('compute', '1 Every response', {
   },
 });
 
-export const ping = section('compute', '4 Ping', {
+export const ping = readingSection('compute', '4 Ping', {
   'ping-pong': {
     states: 'Ping answers 200 with ping "pong" and the list of versions, with Api-Version and Server',
-    operations: [compute.ping],
-    reads: true,
     run: async (at) => {
       const response = at.expect(await at.compute('GET', '/--ping'), { status: 200, headers: { 'api-version': /./u, server: /./u } });
       const { ping: pong, ...rest } = objectOf(response);
@@ -139,10 +131,9 @@ export const ping = section('compute', '4 Ping', {
   },
 });
 
-export const versions = section('compute', '9 Versioning', {
+export const versions = readingSection('compute', '9 Versioning', {
   'version-ranges': {
     states: 'Accept-Version takes ranges: ~8, an exact version, ~8||~7, * (rule 2)',
-    reads: true,
     run: async (at) => {
       const { headers } = at.expect(await at.compute('GET', '/--ping', { headers: { 'accept-version': '*' } }), { status: 200 });
       for (const range of ['~8', headers['api-version'] ?? '', '~8||~7', '*'])
@@ -151,7 +142,6 @@ export const versions = section('compute', '9 Versioning', {
   },
   'version-chosen': {
     states: 'Api-Version is a version of the range (rule 2)',
-    reads: true,
     run: async (at) =>
       at.expect(await at.compute('GET', '/my', { headers: { 'accept-version': '~8' } }), {
         status: 200,
@@ -160,7 +150,6 @@ export const versions = section('compute', '9 Versioning', {
   },
   'version-invalid': {
     states: 'An invalid range is answered 449 InvalidVersion (rule 2)',
-    reads: true,
     run: async (at) => {
       for (const range of ['~1', 'latest please'])
         at.expect(

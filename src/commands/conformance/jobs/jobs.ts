@@ -26,7 +26,6 @@ async function makeOpen(at: At): Promise<string> {
 export const operations = section('jobs', '4 Jobs', {
   'create-job': {
     states: 'CreateJob answers 201 with an empty body and the job in Location, and is not idempotent',
-    operations: [storage.createJob],
     run: async (at) => {
       const [one, other] = [await makeJob(at, copying), await makeJob(at, copying)];
       at.assert(one !== other, 'the same request again is the same job');
@@ -48,7 +47,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'end-input': {
     states: 'EndJobInput answers 202 and closes the input: inputDone is true, and the job is done',
-    operations: [storage.endJobInput],
     run: async (at) => {
       const job = await makeJob(at, copying);
       at.expect(await at.storage('POST', `${job}/live/in/end`), { status: 202 });
@@ -57,7 +55,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'cancel-job': {
     states: 'CancelJob answers 202, and cancelled is true once it is honoured',
-    operations: [storage.cancelJob],
     run: async (at) => {
       const job = await makeJob(at, copying);
       at.expect(await at.storage('POST', `${job}/live/cancel`), { status: 202 });
@@ -66,7 +63,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'list-jobs': {
     states: 'ListJobs answers 200 with a stream of records of the type directory, without Content-Length',
-    operations: [storage.listJobs],
     reads: true,
     run: async (at) => {
       const response = await at.storage('GET', '~~/jobs');
@@ -77,7 +73,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'list-running': {
     states: 'ListJobs with state=running lists live jobs, and no other',
-    operations: [storage.listJobs],
     run: async (at) => {
       const [open, done] = [await at.need(makeOpen), await at.need(makeDone)];
       const response = at.expect(await at.storage('GET', '~~/jobs', { query: { state: 'running' } }), { status: 200 });
@@ -88,12 +83,10 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'get-job': {
     states: 'GetJob answers 204, as the text has it, or 200 with the job, as the example has it',
-    operations: [storage.getJob],
     run: async (at) => at.expect(await at.storage('GET', `${await at.need(makeOpen)}/live/status`), { status: [200, 204] }),
   },
   'job-output': {
     states: 'GetJobOutput answers 200 with the paths of the outputs and their number in Result-Set-Size',
-    operations: [storage.getJobOutput],
     run: async (at) => {
       const response = await at.storage('GET', `${await at.need(makeDone)}/live/out`);
       at.expect(response, { status: 200, headers: { 'result-set-size': /^2$/u } });
@@ -102,7 +95,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'job-input': {
     states: 'GetJobInput answers 200 with the submitted paths, one a line',
-    operations: [storage.getJobInput],
     run: async (at) => {
       const response = at.expect(await at.storage('GET', `${await at.need(makeDone)}/live/in`), { status: 200 });
       const wanted = await at.need(makeInputs);
@@ -111,7 +103,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'job-failures': {
     states: 'GetJobFailures answers 200 with the paths of failed inputs',
-    operations: [storage.getJobFailures],
     run: async (at) => {
       const response = at.expect(await at.storage('GET', `${await at.need(makeFailed)}/live/fail`), { status: 200 });
       at.assert(linesOf(response).sort().join() === (await at.need(makeInputs)).join(), `the failures are ${linesOf(response).join(' ')}`);
@@ -119,7 +110,6 @@ export const operations = section('jobs', '4 Jobs', {
   },
   'job-errors': {
     states: 'GetJobErrors answers 200 with a stream of records of the type job-error',
-    operations: [storage.getJobErrors],
     run: async (at) => {
       const response = await at.storage('GET', `${await at.need(makeFailed)}/live/err`);
       at.expect(response, { status: 200, headers: { 'content-type': /^application\/x-json-stream; ?type=job-error$/u } });

@@ -5,7 +5,7 @@ import { recordsOf, type Response } from '../response.ts';
 
 const asDirectory = { 'content-type': 'application/json; type=directory' };
 
-export function putDirectory(at: At, path: string): Promise<Response> {
+function putDirectory(at: At, path: string): Promise<Response> {
   return at.storage('PUT', path, { headers: asDirectory });
 }
 
@@ -43,12 +43,10 @@ const namesOf = (response: Response): unknown[] => recordsOf(response).map(({ na
 export const directories = section('storage', '4 Directories', {
   'put-directory': {
     states: 'PutDirectory answers 204 without a body',
-    operations: [storage.putDirectory],
     run: async (at) => at.expect(await putDirectory(at, `/${at.account}/stor/${at.run}`), { status: 204, empty: true }),
   },
   'put-directory-again': {
     states: 'PutDirectory is idempotent and leaves what is in the directory',
-    operations: [storage.putDirectory],
     run: async (at) => {
       const path = await makeDirectory(at, 'again');
       at.expect(await putText(at, `${path}/kept`), { status: 204 });
@@ -58,7 +56,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'list-directory': {
     states: 'ListDirectory answers 200 with a stream of JSON records of the type directory',
-    operations: [storage.listDirectory],
     reads: true,
     run: async (at) => {
       const response = await at.storage('GET', '~~/stor');
@@ -68,7 +65,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'list-size': {
     states: 'ListDirectory tells the number of all records in Result-Set-Size',
-    operations: [storage.listDirectory],
     run: async (at) => {
       const path = await at.need(makeListed);
       const response = await at.storage('GET', path, { query: { limit: 2 } });
@@ -77,7 +73,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'list-order': {
     states: 'ListDirectory is in the order of UTF-8',
-    operations: [storage.listDirectory],
     run: async (at) => {
       const found = namesOf(at.expect(await at.storage('GET', await at.need(makeListed)), { status: 200 }));
       at.assert(JSON.stringify(found) === JSON.stringify(all), `the order is ${found.join(' ')}`);
@@ -85,7 +80,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'list-limit': {
     states: 'limit bounds the records of a page of ListDirectory',
-    operations: [storage.listDirectory],
     run: async (at) => {
       const found = namesOf(at.expect(await at.storage('GET', await at.need(makeListed), { query: { limit: 2 } }), { status: 200 }));
       at.assert(JSON.stringify(found) === JSON.stringify(all.slice(0, 2)), `limit=2 brings ${found.join(' ')}`);
@@ -93,7 +87,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'list-marker': {
     states: 'marker is the name at which ListDirectory starts',
-    operations: [storage.listDirectory],
     run: async (at) => {
       const [, , third = ''] = all;
       const response = await at.storage('GET', await at.need(makeListed), { query: { marker: third } });
@@ -104,7 +97,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'delete-directory': {
     states: 'DeleteDirectory answers 204, and the directory is gone',
-    operations: [storage.deleteDirectory],
     run: async (at) => {
       const path = await makeDirectory(at, 'deleted');
       at.expect(await at.storage('DELETE', path), { status: 204, empty: true });
@@ -113,7 +105,6 @@ export const directories = section('storage', '4 Directories', {
   },
   'delete-directory-full': {
     states: 'DeleteDirectory is refused unless the directory is empty',
-    operations: [storage.deleteDirectory],
     run: async (at) => {
       const path = await makeDirectory(at, 'full');
       at.expect(await putText(at, `${path}/kept`), { status: 204 });

@@ -1,7 +1,7 @@
 import { storage } from '../../../api/storage.ts';
 import { section } from '../check.ts';
 import { makeHome, putText } from './directories.ts';
-import { makeObject } from './objects.ts';
+import { makeObject, makeText } from './objects.ts';
 
 export const headers = section('storage', '2 Object metadata headers', {
   'content-type-default': {
@@ -32,10 +32,8 @@ export const headers = section('storage', '2 Object metadata headers', {
 export const metadata = section('storage', '4 PutMetadata', {
   'put-metadata': {
     states: 'PutMetadata answers 204, replaces all stored headers and leaves the data',
-    operations: [storage.putMetadata],
     run: async (at) => {
-      const path = `${await at.need(makeHome)}/metadata`;
-      at.expect(await putText(at, path, 'data', { 'm-old': 'old' }), { status: 204 });
+      const { path } = await makeText(at, 'metadata', 'data', { 'm-old': 'old' });
       async function* nothing(): AsyncGenerator<Uint8Array> {
         // Deployed services refuse Content-Length here; an empty stream is sent chunked.
       }

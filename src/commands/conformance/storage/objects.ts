@@ -16,10 +16,15 @@ export async function makeObject(at: At): Promise<string> {
 }
 
 /** Creates an object that holds a text; returns its path and etag. */
-export async function makeText(at: At, name: string): Promise<{ path: string; etag: string }> {
+export async function makeText(
+  at: At,
+  name: string,
+  body?: string,
+  headers?: Record<string, string>,
+): Promise<{ path: string; etag: string }> {
   const path = `${await at.need(makeHome)}/${name}`;
-  const { headers } = at.expect(await putText(at, path), { status: 204 });
-  return { path, etag: headers['etag'] ?? '' };
+  const response = at.expect(await putText(at, path, body, headers), { status: 204 });
+  return { path, etag: response.headers['etag'] ?? '' };
 }
 
 export const date = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/u;
@@ -27,7 +32,6 @@ export const date = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/u;
 export const objects = section('storage', '4 Objects', {
   'put-object': {
     states: 'PutObject answers 204 without a body, with Etag, Last-Modified and Computed-MD5',
-    operations: [storage.putObject],
     run: async (at) => {
       const path = `${await at.need(makeHome)}/put`;
       const md5 = md5Of(everyByte).replaceAll(/[+/]/gu, '\\$&');
@@ -37,12 +41,10 @@ export const objects = section('storage', '4 Objects', {
   },
   'get-object': {
     states: 'GetObject answers 200 with the bytes that were stored',
-    operations: [storage.getObject],
     run: async (at) => at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, body: everyByte }),
   },
   'get-headers': {
     states: 'GetObject brings Etag, Last-Modified, Content-Length, Content-Type and Content-MD5',
-    operations: [storage.getObject],
     run: async (at) => {
       const response = await at.storage('GET', await at.need(makeObject));
       const headers = { etag: /./u, 'last-modified': date, 'content-length': /^512$/u, 'content-type': /^image\/x-test$/u };
@@ -63,14 +65,12 @@ export const objects = section('storage', '4 Objects', {
     states: 'The name of an object may hold blanks, signs and letters beyond ASCII',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
-      const path = `${await at.need(makeHome)}/a b%41+"ä寿\u{1f600}?#`;
-      at.expect(await putText(at, path), { status: 204 });
+      const { path } = await makeText(at, 'a b%41+"ä寿\u{1f600}?#');
       at.expect(await at.storage('GET', path), { status: 200, body: 'a text\n' });
     },
   },
   'parent-missing': {
     states: 'PutObject is refused where there is no parent directory',
-    operations: [storage.putObject],
     run: async (at) => {
       const response = await putText(at, `${await at.need(makeHome)}/nowhere/x`);
       at.expect(response, { status: 404, code: ['DirectoryDoesNotExist', 'ResourceNotFound'] });
@@ -78,7 +78,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'parent-object': {
     states: 'PutObject is refused where the parent is not a directory',
-    operations: [storage.putObject],
     run: async (at) =>
       at.expect(await putText(at, `${await at.need(makeObject)}/x`), {
         status: [400, 404],
@@ -87,15 +86,10 @@ export const objects = section('storage', '4 Objects', {
   },
   'put-md5': {
     states: 'PutObject accepts the body that Content-MD5 is of (rule 1)',
-    operations: [storage.putObject],
-    run: async (at) => {
-      const path = `${await at.need(makeHome)}/md5`;
-      at.expect(await putText(at, path, 'right', { 'content-md5': md5Of(Buffer.from('right')) }), { status: 204 });
-    },
+    run: (at) => makeText(at, 'md5', 'right', { 'content-md5': md5Of(Buffer.from('right')) }),
   },
   'put-md5-wrong': {
     states: 'PutObject refuses another body than Content-MD5 is of, and the object stays as it was (rule 1)',
-    operations: [storage.putObject],
     run: async (at) => {
       const { path } = await makeText(at, 'md5-wrong');
       const response = await putText(at, path, 'wrong', { 'content-md5': md5Of(Buffer.from('right')) });
@@ -105,7 +99,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'if-match': {
     states: 'PutObject with the etag of the object in If-Match replaces it (rule 2)',
-    operations: [storage.putObject],
     run: async (at) => {
       const { path, etag } = await makeText(at, 'if-match');
       at.expect(await putText(at, path, 'new', { 'if-match': etag }), { status: 204 });
@@ -114,7 +107,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'if-match-other': {
     states: 'PutObject with another etag in If-Match is refused with 412, and nothing changes (rule 2)',
-    operations: [storage.putObject],
     run: async (at) => {
       const { path } = await makeText(at, 'if-match-other');
       const other = '00000000-0000-4000-8000-000000000000';
@@ -124,7 +116,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'if-modified-since': {
     states: 'GetObject with If-Modified-Since after the last change answers 304 (rule 2)',
-    operations: [storage.getObject],
     run: async (at) => {
       const path = await at.need(makeObject);
       const since = new Date(at.now() + 200_000).toUTCString();
@@ -133,7 +124,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'put-if-modified-since': {
     states: 'PutObject with If-Modified-Since after the last change is refused with 412 (rule 2)',
-    operations: [storage.putObject],
     run: async (at) => {
       const { path } = await makeText(at, 'if-modified');
       const since = new Date(at.now() + 200_000).toUTCString();
@@ -143,7 +133,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'put-chunked': {
     states: 'PutObject takes a body whose length is not known, and records the bytes that came (rule 3)',
-    operations: [storage.putObject],
     run: async (at) => {
       const path = `${await at.need(makeHome)}/chunked`;
       async function* body() {
@@ -171,8 +160,7 @@ export const objects = section('storage', '4 Objects', {
     states: 'durability-level sets the number of copies (rule 4)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
-      const path = `${await at.need(makeHome)}/copies`;
-      at.expect(await putText(at, path, 'x', { 'durability-level': '1' }), { status: 204 });
+      const { path } = await makeText(at, 'copies', 'x', { 'durability-level': '1' });
       at.expect(await at.storage('GET', path), { status: 200, headers: { 'durability-level': /^1$/u } });
     },
   },
@@ -186,8 +174,7 @@ export const objects = section('storage', '4 Objects', {
     states: 'CORS headers are saved, and answer a request of an origin on their list (rule 5)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
-      const path = `${await at.need(makeHome)}/cors`;
-      at.expect(await putText(at, path, 'x', { 'access-control-allow-origin': 'https://a.example' }), { status: 204 });
+      const { path } = await makeText(at, 'cors', 'x', { 'access-control-allow-origin': 'https://a.example' });
       const response = await at.storage('GET', path, { headers: { origin: 'https://a.example' } });
       at.expect(response, { status: 200, headers: { 'access-control-allow-origin': /^https:\/\/a\.example$/u } });
     },
@@ -196,9 +183,8 @@ export const objects = section('storage', '4 Objects', {
     states: 'A preflight is answered by the list of access-control-allow-origin (rule 5)',
     operations: [storage.putObject],
     run: async (at) => {
-      const path = `${await at.need(makeHome)}/preflight`;
       const stored = { 'access-control-allow-origin': 'https://a.example', 'access-control-allow-methods': 'GET, PUT' };
-      at.expect(await putText(at, path, 'x', stored), { status: 204 });
+      const { path } = await makeText(at, 'preflight', 'x', stored);
       const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
       const wanted = { status: [200, 204], headers: { 'access-control-allow-origin': /^https:\/\/a\.example$/u } };
       at.expect(await at.storage('OPTIONS', path, { headers, isBare: true }), wanted);
@@ -206,7 +192,6 @@ export const objects = section('storage', '4 Objects', {
   },
   'delete-object': {
     states: 'DeleteObject answers 204, and the object is gone',
-    operations: [storage.deleteObject],
     run: async (at) => {
       const { path } = await makeText(at, 'deleted-object');
       at.expect(await at.storage('DELETE', path), { status: 204, empty: true });

@@ -3,7 +3,7 @@ import type { At } from '../at.ts';
 import { section } from '../check.ts';
 import { madeDirectory } from '../cleanup.ts';
 import { md5Of, objectOf, type Response } from '../response.ts';
-import { makeHome, putDirectory } from './directories.ts';
+import { makeDirectory, makeHome } from './directories.ts';
 
 /** An upload that was created. */
 interface Upload {
@@ -13,11 +13,7 @@ interface Upload {
   readonly target: string;
 }
 
-async function makeMade(at: At): Promise<string> {
-  const path = `${await at.need(makeHome)}/${madeDirectory}`;
-  at.expect(await putDirectory(at, path), { status: 204 });
-  return path;
-}
+const makeMade = (at: At): Promise<string> => makeDirectory(at, madeDirectory);
 
 /** Records a job or an upload where the end of this run finds it, or the next run if this one is killed. */
 export async function keepName(at: At, name: string): Promise<void> {
@@ -63,7 +59,6 @@ const inState = { status: 409, code: ['InvalidMultipartUploadState', 'InvalidMul
 export const uploads = section('storage', '4 Multipart uploads', {
   'create-upload': {
     states: 'CreateMultipartUpload answers 201 with id and partsDirectory, and is not idempotent',
-    operations: [storage.createMultipartUpload],
     run: async (at) => {
       const [one, other] = [await begin(at, 'one'), await begin(at, 'one')];
       at.assert(one.id !== other.id, 'the same request again has the same id');
@@ -107,7 +102,6 @@ export const uploads = section('storage', '4 Multipart uploads', {
   },
   'upload-part': {
     states: 'UploadPart answers 204 with Etag and Computed-MD5',
-    operations: [storage.uploadPart],
     run: async (at) => {
       const upload = await begin(at, 'part');
       const response = await at.storage('PUT', `${upload.parts}/0`, {
@@ -129,7 +123,6 @@ export const uploads = section('storage', '4 Multipart uploads', {
   },
   'upload-part-condition': {
     states: 'UploadPart supports no conditional headers',
-    operations: [storage.uploadPart],
     run: async (at) => {
       const { parts } = await begin(at, 'conditional');
       const response = await at.storage('PUT', `${parts}/0`, { body: 'x', headers: { 'if-match': 'x' } });
@@ -151,7 +144,6 @@ export const uploads = section('storage', '4 Multipart uploads', {
   },
   'get-upload': {
     states: 'GetMultipartUpload shows id, state created, partsDirectory, targetObject, headers, numCopies 2 and creationTimeMs',
-    operations: [storage.getMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'shown', { 'm-colour': 'red' });
       const shown = objectOf(at.expect(await state(at, upload), { status: 200 }));
@@ -162,12 +154,10 @@ export const uploads = section('storage', '4 Multipart uploads', {
   },
   'get-upload-status': {
     states: 'GetMultipartUpload answers 204, as the text has it, or 200 with the upload, as the example has it',
-    operations: [storage.getMultipartUpload],
     run: async (at) => at.expect(await state(at, await begin(at, 'status')), { status: [200, 204] }),
   },
   'commit-upload': {
     states: 'CommitMultipartUpload answers 201 with Location, Etag and Computed-MD5, and the object has the parts in their order',
-    operations: [storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'joined', { 'content-type': 'text/x-joined', 'm-colour': 'red' });
       const first = Buffer.alloc(5 * 1024 * 1024, 'ab');
@@ -189,7 +179,6 @@ export const uploads = section('storage', '4 Multipart uploads', {
   },
   'commit-again': {
     states: 'CommitMultipartUpload is idempotent: with the same parts it answers 201 again (section 3)',
-    operations: [storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await at.need(makeCommitted);
       at.expect(await commit(at, upload, [upload.etag]), { status: 201 });
@@ -234,7 +223,6 @@ export const uploads = section('storage', '4 Multipart uploads', {
   },
   'abort-upload': {
     states: 'AbortMultipartUpload answers 204, also when it is sent again, and nothing can be committed then',
-    operations: [storage.abortMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'aborted');
       const etag = await putPart(at, upload, 0, 'x');
