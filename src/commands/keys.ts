@@ -92,7 +92,7 @@ async function listRegistered({ settings, compute, account, warn }: Context): Pr
 /** The services that accept a key; the setting `storEcdsa` adds the object storage for ECDSA keys. */
 function listUses({ settings }: Context, { type, usableFor }: LocalKey): readonly string[] {
   const { storEcdsa } = settings();
-  const takesCurve = type === 'ecdsa' && storEcdsa !== undefined && readFlag(storEcdsa);
+  const takesCurve = type === 'ecdsa' && readFlag(storEcdsa);
   return takesCurve ? [...usableFor, 'storage'] : usableFor;
 }
 

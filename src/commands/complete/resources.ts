@@ -3,7 +3,7 @@ import type { Candidate, Question } from './candidate.ts';
 import { lookUp } from './sources.ts';
 
 /** Completion source for the members of a collection. */
-const memberSources: Readonly<Record<string, string>> = {
+export const memberSources: Readonly<Record<string, string>> = {
   users: 'user',
   roles: 'role',
   packages: 'package',

@@ -3,18 +3,10 @@ import type { Operation } from '../../api/operation.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { listPaths } from './entries.ts';
 import { readTyped } from './line.ts';
+import { memberSources } from './resources.ts';
 import { lookUp } from './sources.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'];
-
-/** Completion source for a part of a path, by the part before it. */
-const memberSources: Readonly<Record<string, string>> = {
-  keys: 'key',
-  users: 'user',
-  roles: 'role',
-  packages: 'package',
-  datacenters: 'datacenter',
-};
 
 const operations: readonly Operation[] = Object.values(compute);
 

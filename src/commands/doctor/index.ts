@@ -1,5 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { exitCodes, PartialError } from '../../base/errors.ts';
+import { countEach, mapEach } from '../../base/iterate.ts';
 import type { Paint } from '../../output/colour.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
@@ -15,31 +16,23 @@ function printFinding({ check, status, detail, fix }: Finding, paint: Paint): st
   return [`${marks[status]}  ${check.padEnd(9)}${escapeControl(detail)}\n`, ...fixes].join('');
 }
 
-/** Passes findings on as they come, and throws at the end if a check failed. */
-async function* countFailures(findings: AsyncIterable<Finding>): AsyncGenerator<Finding> {
-  let failed = 0;
-  let total = 0;
-  for await (const finding of findings) {
-    total += 1;
-    if (finding.status === 'failed') failed += 1;
-    yield finding;
-  }
-  if (failed > 0) throw new PartialError(`${failed} of ${total} checks failed`, { allFailed: exitCodes.failed });
-}
-
 export const doctor = command({
   summary: 'Check program, machine, profile, keys, agent, TLS, clock and both services',
   description:
     'Looks at everything that a request needs, in the order in which it needs it, and says what to do where something is wrong. Nothing is changed but by --clear-cache. The exit status is 0 when nothing failed. The output is all that a report of a bug needs; there is no password, key or signature in it.',
   options: { clearCache: flag('Delete the cache first: compiled code, TLS sessions and remembered answers') },
   run: async (invocation) => {
-    const findings = countFailures(examine(invocation, { clearsCache: invocation.options.clearCache }));
+    const found = examine(invocation, { clearsCache: invocation.options.clearCache });
+    const findings = countEach(
+      found,
+      ({ status }) => status === 'failed',
+      (failed, total) => {
+        if (failed > 0) throw new PartialError(`${failed} of ${total} checks failed`, { allFailed: exitCodes.failed });
+      },
+    );
     if (!wantsText(invocation)) return records(findings, { columns: ['check', 'status', 'detail', 'fix'], id: 'check' });
     const paint = await paintFor(invocation);
-    async function* print(): AsyncGenerator<Uint8Array> {
-      for await (const finding of findings) yield Buffer.from(printFinding(finding, paint));
-    }
-    return bytes(print());
+    return bytes(mapEach(findings, (finding) => Buffer.from(printFinding(finding, paint))));
   },
   examples: [
     { line: 'cloud doctor', help: 'Why does it not work?' },

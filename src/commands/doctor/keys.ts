@@ -22,8 +22,8 @@ function checkAgent({ world }: Context, keys: readonly LocalKey[]): Finding {
 
 /** A finding if a service does not accept keys of this type; else none. */
 function checkUse(context: Context, key: LocalKey, service: ServiceName): Finding[] {
-  const takesCurve = service === 'storage' && key.type === 'ecdsa' && context.settings().storEcdsa !== undefined;
-  if (key.usableFor.includes(service) || (takesCurve && readFlag(context.settings().storEcdsa ?? { value: '', source: '' }))) return [];
+  const takesCurve = service === 'storage' && key.type === 'ecdsa' && readFlag(context.settings().storEcdsa);
+  if (takesCurve || key.usableFor.includes(service)) return [];
   const types = service === 'compute' ? 'RSA and ECDSA' : 'RSA and DSA';
   const fix = `make one: ssh-keygen -t rsa -b 3072${service === 'storage' ? '\nor name another for the storage: the setting storKeyId' : ''}`;
   return [failed('key', `the ${service} service takes ${types} keys, and this one is ${key.type}`, fix)];

@@ -1,5 +1,6 @@
 import { compute as api } from '../../api/compute.ts';
 import { image as imageShape, type Image } from '../../api/resources.ts';
+import { andThen } from '../../base/iterate.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { filtersOf, readFilters } from '../../cli/filters.ts';
 import { choice, duration, many } from '../../cli/parameters.ts';
@@ -41,11 +42,11 @@ const wait = command({
       const image = await findImage(invocation, word, list, ({ state }) => state === 'creating');
       return await waitForState(invocation, image, [options.state ?? 'active'], options.waitTimeout);
     });
-    async function* rows(): AsyncGenerator<object> {
-      yield* images;
-      attempts.finish();
-    }
-    return records(rows(), { columns: ['id', 'name', 'version', 'state'], id: 'id', ...listFieldNames(imageShape) });
+    return records(andThen(images, attempts.finish), {
+      columns: ['id', 'name', 'version', 'state'],
+      id: 'id',
+      ...listFieldNames(imageShape),
+    });
   },
   examples: [
     { line: 'cloud images wait debian-12', help: 'Until it is active' },

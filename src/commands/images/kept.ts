@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { CloudError, InterruptedError, NetworkError, PartialError } from '../../base/errors.ts';
+import { CloudError, InterruptedError, NetworkError, PartialError, setHint } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 
@@ -13,7 +13,7 @@ async function mayGoOn(error: unknown): Promise<boolean> {
 
 function addHint(error: CloudError, id: string): CloudError {
   const hint = [error.hint, `to go on with it: cloud resume ${id}`].filter((line) => line !== undefined).join('\n');
-  return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
+  return setHint(error, hint);
 }
 
 /** Runs work and yields its results; after an interrupt or a temporary failure, `cloud resume` can resume it. */

@@ -1,13 +1,14 @@
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, some } from '../../cli/parameters.ts';
+import { spin } from '../../cli/wait.ts';
 import { InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
+import { andThen } from '../../base/iterate.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Entry } from '../../config/journal.ts';
 import { bytes, record, records, type Output } from '../../output/kinds.ts';
-import { withSpinner } from '../../output/spinner.ts';
 import { readContents } from './contents.ts';
 import { createJob } from './create.ts';
-import { createTeller, type FailureTeller } from './failures.ts';
+import { createTeller } from './failures.ts';
 import { readJob, type JobContext, type KnownJob } from './find.ts';
 import { chooseForm, readingNames } from '../stor/names.ts';
 import { feedInputs, gatherInputs, splitList, type Inputs } from './inputs.ts';
@@ -40,20 +41,16 @@ interface Feed {
 
 /** Adds all inputs and ends the input. If the source fails, the job is cancelled: its result on some of the inputs would be wrong. */
 async function feedAll(context: JobContext & Pick<Context, 'global'>, { id, inputs, before, entry }: Feed): Promise<Fed> {
-  const { storage, account, world } = context;
+  const { storage, account } = context;
   const places = new Map<string, number>();
   let isOver = true;
   try {
-    const count = await withSpinner(
-      world.stderr,
-      `job ${id.slice(0, 8)}: adding inputs`,
-      (update) =>
-        feedInputs(context, id, inputs, before, (paths, total) => {
-          if (total <= ordered) for (const path of paths) places.set(path, places.get(path) ?? places.size);
-          entry.add(paths.length, 0);
-          update(`job ${id.slice(0, 8)}: ${before + total} inputs added`);
-        }),
-      { quiet: context.global.quiet, env: world.env },
+    const count = await spin(context, `job ${id.slice(0, 8)}: adding inputs`, (update) =>
+      feedInputs(context, id, inputs, before, (paths, total) => {
+        if (total <= ordered) for (const path of paths) places.set(path, places.get(path) ?? places.size);
+        entry.add(paths.length, 0);
+        update(`job ${id.slice(0, 8)}: ${before + total} inputs added`);
+      }),
     );
     await storage.endJobInput({ account, id });
     return { count, places: count <= ordered ? places : new Map() };
@@ -129,12 +126,6 @@ async function findOutputs(context: Context, job: KnownJob, { places }: Fed): Pr
   return places.size > 1 ? await sortOutputs(outputs, places) : outputs;
 }
 
-/** Yields the results of a finished job, then prints the failures that were not printed yet. */
-async function* endWith<T>(context: Context, job: KnownJob, fed: Fed, teller: FailureTeller, results: AsyncIterable<T>): AsyncGenerator<T> {
-  yield* results;
-  await checkJob(context, job, { teller, inputs: fed.count });
-}
-
 export const run = command({
   summary: 'Run a job on objects and print what comes out',
   description:
@@ -167,9 +158,10 @@ export const run = command({
     const done = await waitForJob(invocation, id, options.waitTimeout, teller.tell);
     note(`Job ${id} ${describeEnd(done)}`);
     const outputs = await findOutputs(invocation, done, fed);
-    const end = <T>(results: AsyncIterable<T>): AsyncGenerator<T> => endWith(invocation, done, fed, teller, results);
-    if (!wantsRows(invocation)) return bytes(end(readContents(invocation, outputs)));
-    return records(end(listRunRecords(invocation, done, outputs)), recordShape);
+    // Prints the failures that were not printed yet.
+    const end = (): Promise<void> => checkJob(invocation, done, { teller, inputs: fed.count });
+    if (!wantsRows(invocation)) return bytes(andThen(readContents(invocation, outputs), end));
+    return records(andThen(listRunRecords(invocation, done, outputs), end), recordShape);
   },
   examples: [
     { line: "cloud jobs run --map wc 'logs/*.txt'", help: 'A command for each object of a pattern' },

@@ -1,10 +1,11 @@
 import { job as jobShape, jobError, type JobError, type Phase } from '../../api/objects.ts';
+import { mapEach } from '../../base/iterate.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, one, text } from '../../cli/parameters.ts';
 import { getCommand, listCommand } from '../../cli/shapes.ts';
 import { bytes, records, type ColumnSpec, type Output } from '../../output/kinds.ts';
 import { readContents } from './contents.ts';
-import { findJob, listJobEntries, listJobs, readJob, type JobContext, type JobFilter } from './find.ts';
+import { findJob, listJobEntries, listJobs, readJob, type JobContext } from './find.ts';
 import { readStream, type StreamName } from './streams.ts';
 import { addStderr, describeError, quoteStderr } from './task-errors.ts';
 
@@ -28,11 +29,6 @@ function describePhases(phases: unknown): string {
   return (phases as readonly Phase[]).map(({ type, exec }) => (type === 'reduce' ? `reduce: ${exec}` : exec)).join(' | ');
 }
 
-/** Lists ids only, which needs no request for each job. */
-async function* listIds(context: JobContext, filter: JobFilter): AsyncGenerator<{ id: string }> {
-  for await (const { name } of listJobEntries(context, filter)) yield { id: name };
-}
-
 export const list = listCommand({
   summary: 'List the jobs of the account',
   aliases: ['ls'],
@@ -49,7 +45,10 @@ export const list = listCommand({
     const { state, name } = options;
     const idsAlone =
       global.output === 'name' && global.sort === undefined && name === undefined && (state === undefined || state === 'running');
-    return idsAlone ? listIds(invocation, { state }) : listJobs(invocation, { state, name });
+    // Ids alone need no request for each job.
+    return idsAlone
+      ? mapEach(listJobEntries(invocation, { state }), (entry) => ({ id: entry.name }))
+      : listJobs(invocation, { state, name });
   },
   examples: [
     { line: 'cloud jobs list', help: 'All jobs, the newest first' },
@@ -76,20 +75,19 @@ export const get = getCommand({
 const jobArgument = one('Id, beginning of an id, or name', { values: 'job' });
 const follow = flag('Go on with what comes until the job is done', { short: 'f' });
 
-async function* toRows(paths: AsyncIterable<string>): AsyncGenerator<{ path: string }> {
-  for await (const path of paths) yield { path };
-}
-
 /** Shows paths as plain lines if the output is a table and the stream is followed: a table would wait for all rows to measure columns. */
 function showPaths({ global }: Pick<Context, 'global'>, paths: AsyncIterable<string>, isFollowed: boolean): Output {
-  const rows = toRows(paths);
   const isTable = global.output === undefined && !global.json;
-  if (!isTable || !isFollowed) return records(rows, { columns: ['path'], id: 'path' });
+  if (!isTable || !isFollowed)
+    return records(
+      mapEach(paths, (path) => ({ path })),
+      { columns: ['path'], id: 'path' },
+    );
   return bytes(printLines(paths));
 }
 
-async function* printLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const line of lines) yield Buffer.from(`${line}\n`);
+function printLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  return mapEach(lines, (line) => Buffer.from(`${line}\n`));
 }
 
 function streamCommand(name: Exclude<StreamName, 'errors' | 'outputs'>, summary: string, examples: { line: string; help: string }[]) {

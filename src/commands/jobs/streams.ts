@@ -4,6 +4,7 @@ import type { Listing } from '../../api/operation.ts';
 import { isTransient } from '../../http/network-error.ts';
 import { readLines } from '../../client/response.ts';
 import { checkInterrupted, unlessMissing } from '../../base/errors.ts';
+import { flatMapEach, mapEach } from '../../base/iterate.ts';
 import { pause } from '../../client/retry.ts';
 import { openArchive, readJob, readKept, type JobContext } from './find.ts';
 import { createProblemWarning } from './wait.ts';
@@ -39,12 +40,8 @@ function readErrorRecord(record: object): JobError {
   return phaseNum === undefined ? rest : { ...read, phaseNum: Number(phaseNum) };
 }
 
-async function* readErrorRecords(records: AsyncIterable<object>): AsyncGenerator<JobError> {
-  for await (const record of records) yield readErrorRecord(record);
-}
-
-async function* readArchivedErrors(body: ByteStream): AsyncGenerator<JobError> {
-  for await (const line of readLines(body)) if (line.trim() !== '') yield readErrorRecord(readKept(line, jobError));
+function readArchivedErrors(body: ByteStream): AsyncGenerator<JobError> {
+  return flatMapEach(readLines(body), (line) => (line.trim() === '' ? [] : [readErrorRecord(readKept(line, jobError))]));
 }
 
 /** A live stream is silent while the job produces no records. */
@@ -58,7 +55,7 @@ const calls: {
   failures: ({ storage, account }, id) => storage.getJobFailures({ account, id }, liveCall),
   errors: async ({ storage, account }, id) => {
     const { headers, records } = await storage.getJobErrors({ account, id }, liveCall);
-    return { headers, records: readErrorRecords(records) };
+    return { headers, records: mapEach(records, readErrorRecord) };
   },
 };
 

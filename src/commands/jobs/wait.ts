@@ -1,7 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { checkInterrupted, InterruptedError, WaitError } from '../../base/errors.ts';
-import { within } from '../../cli/wait.ts';
-import { withSpinner } from '../../output/spinner.ts';
+import { spin, within } from '../../cli/wait.ts';
 import { formatDuration } from '../../output/units.ts';
 import { pause } from '../../client/retry.ts';
 import { tryAgain } from '../../transfer/retry.ts';
@@ -101,7 +100,6 @@ export async function waitForJob(
   timeout: number | undefined,
   onState: (job: KnownJob) => Promise<void> = async () => undefined,
 ): Promise<KnownJob> {
-  const { stderr, env } = context.world;
   async function look(update: (text: string) => void): Promise<KnownJob> {
     const warnOfProblem = createProblemWarning(context);
     let last: KnownJob | undefined;
@@ -114,7 +112,7 @@ export async function waitForJob(
     return last ?? (await readJob(context, id));
   }
   try {
-    return await withSpinner(stderr, `job ${id.slice(0, 8)}`, look, { quiet: context.global.quiet, env });
+    return await spin(context, `job ${id.slice(0, 8)}`, look);
   } catch (error) {
     if (!(error instanceof InterruptedError)) throw error;
     throw new InterruptedError(`no longer waiting: job ${id} goes on`, { hint: hintAttach(id), cause: error });

@@ -2,6 +2,7 @@ import type { JobError, Phase } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, one } from '../../cli/parameters.ts';
 import { InterruptedError } from '../../base/errors.ts';
+import { flatMapEach, mapEach } from '../../base/iterate.ts';
 import { canDraw, createBottomLines } from '../../output/bottom-lines.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
@@ -62,15 +63,15 @@ async function* watchJob(
 }
 
 /** Events as flat records: `{time, event, ...}` with the fields of the job or of the error. */
-async function* toRows(events: AsyncIterable<Event>, now: () => number): AsyncGenerator<object> {
-  for await (const each of events) {
+function toRows(events: AsyncIterable<Event>, now: () => number): AsyncGenerator<object> {
+  return mapEach(events, (each) => {
     const time = new Date(now()).toISOString();
-    yield { time, event: each.event, ...(each.event === 'error' ? each.error : each.job) };
-  }
+    return { time, event: each.event, ...(each.event === 'error' ? each.error : each.job) };
+  });
 }
 
-async function* toLines(events: AsyncIterable<Event>): AsyncGenerator<Uint8Array> {
-  for await (const event of events) for (const line of describeEvent(event)) yield Buffer.from(`${escapeControl(line)}\n`);
+function toLines(events: AsyncIterable<Event>): AsyncGenerator<Uint8Array> {
+  return flatMapEach(events, (event) => describeEvent(event).map((line) => Buffer.from(`${escapeControl(line)}\n`)));
 }
 
 /** Lines for a terminal: instead of progress events, a progress bar is redrawn in the last line. */
@@ -81,11 +82,9 @@ async function* toDrawnLines(
   const bottom = createBottomLines(world.stderr);
   const describeBar = createJobBar(world.now);
   const drawn = start((job) => bottom.draw([truncate(escapeControl(describeBar(job)), Math.max(20, world.stderr.columns() - 1))]));
-  async function* told(): AsyncGenerator<Event> {
-    for await (const event of drawn) if (event.event !== 'progress') yield event;
-  }
+  const told = flatMapEach(drawn, (event) => (event.event === 'progress' ? [] : [event]));
   try {
-    for await (const line of toLines(told())) {
+    for await (const line of toLines(told)) {
       bottom.erase();
       yield line;
     }

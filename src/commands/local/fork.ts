@@ -6,7 +6,7 @@ import { UsageError } from '../../base/errors.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { folderPath, text } from '../../cli/parameters.ts';
-import { withSpinner } from '../../output/spinner.ts';
+import { spin } from '../../cli/wait.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { controlledDataOf, controlOption } from './control.ts';
 import { readLimits } from './limits.ts';
@@ -40,7 +40,7 @@ export const fork = command({
     'The fork has what the service holds now; clients trust it as they trust its origin. Contents of objects are linked, not copied. A profile is written only with --profile. cloud local stop and reset with --data end and remove it.',
   options: forkOptions,
   run: async (invocation) => {
-    const { options, world, note, global } = invocation;
+    const { options, world, note } = invocation;
     const { snapshot, to, data, ...rest } = options;
     const origin = controlledDataOf(invocation, data);
     const profile = invocation.settingGiven('profile');
@@ -65,7 +65,7 @@ export const fork = command({
         throw error;
       }
     };
-    const running = await withSpinner(world.stderr, 'Forking', open, { quiet: global.quiet, env: world.env });
+    const running = await spin(invocation, 'Forking', open);
     note(`Running; to end it: cloud local stop --data ${target} && cloud local reset -y --data ${target}`);
     return describeStarted(invocation, running, profile);
   },

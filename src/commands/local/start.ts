@@ -4,10 +4,10 @@ import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:f
 import { join } from 'node:path';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { command, type Context } from '../../cli/command.ts';
+import { spin } from '../../cli/wait.ts';
 import { kebab } from '../../config/settings.ts';
 import { LocalError, WaitError } from '../../base/errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
-import { withSpinner } from '../../output/spinner.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
 import { accountProfileOf, checkProfile, writeProfile } from './profile.ts';
@@ -101,7 +101,7 @@ export const start = command({
     'The first start makes an account with a key, images, packages and directories to try, and the profile by which they are reached. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: of bubblewrap where that is installed, otherwise of Linux namespaces; where neither can be made, jobs are refused, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) lets tasks run as this user without one.',
   options: serveOptions,
   run: async (invocation) => {
-    const { options, world, note, warn, global } = invocation;
+    const { options, world, note, warn } = invocation;
     const dataDir = startedDataOf(invocation, options);
     const profile = invocation.settingGiven('profile') ?? (options.replay === undefined ? 'local' : 'replay');
     // Checked here, because the background process could report errors only in its log.
@@ -111,9 +111,7 @@ export const start = command({
     for (const name of [profile, ...options.addAccount.map((login) => accountProfileOf(profile, login))])
       checkProfile(invocation, name, dataDir);
     const before = await findRunning(world, dataDir);
-    const running =
-      before ??
-      (await withSpinner(world.stderr, 'Starting', () => launch(invocation, dataDir, options), { quiet: global.quiet, env: world.env }));
+    const running = before ?? (await spin(invocation, 'Starting', () => launch(invocation, dataDir, options)));
     const [, , , , ...asked] = serveWords(dataDir, options, invocation.settingGiven('account'));
     const told = describeStarted(invocation, running, profile);
     note(

@@ -1,6 +1,7 @@
 import { command, type Context } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
 import { exitCodes, PartialError } from '../../base/errors.ts';
+import { andThen, mapEach } from '../../base/iterate.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
 import { knownActions } from '../../policy/actions.ts';
@@ -70,16 +71,9 @@ export const check = command({
     const sets = await readRuleFile(invocation, args.file);
     const rows = sets.flatMap(checkSet);
     const rules = sets.reduce((sum, set) => sum + set.rules.length, 0);
-    async function* listRows(): AsyncGenerator<Row> {
-      yield* rows;
-      conclude(invocation, rows, rules);
-    }
-    async function* printRows(): AsyncGenerator<Uint8Array> {
-      for (const row of rows) yield Buffer.from(printRow(row));
-      conclude(invocation, rows, rules);
-    }
-    if (wantsText(invocation)) return bytes(printRows());
-    return records(listRows(), {
+    const shown = andThen(rows, () => conclude(invocation, rows, rules));
+    if (wantsText(invocation)) return bytes(mapEach(shown, (row) => Buffer.from(printRow(row))));
+    return records(shown, {
       columns: ['severity', 'policy', 'rule', 'message'],
       id: 'message',
       fields: ['text', 'suggestion', 'offset', 'length'],

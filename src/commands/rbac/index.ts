@@ -3,6 +3,7 @@ import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
 import { ApiError, isMissing, LocalError, withHint } from '../../base/errors.ts';
+import { mapEach } from '../../base/iterate.ts';
 import { bytes, record, records, text } from '../../output/kinds.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RbacDocument } from '../../rbac/document.ts';
@@ -166,23 +167,18 @@ const apply = command({
     if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
     const executor = await prepare(invocation, document, planned, options);
     const done = applyChanges(invocation, { document, changes, executor, options });
-    if (!wantsText(invocation)) return records(describeDone(done), { columns: ['status', ...changeColumns], id: 'name' });
-    return bytes(printDone(invocation, done));
+    if (!wantsText(invocation)) {
+      const rows = mapEach(done, (change) => ({ status: change.status, ...describeChange(change) }));
+      return records(rows, { columns: ['status', ...changeColumns], id: 'name' });
+    }
+    const paint = await paintFor(invocation);
+    return bytes(mapEach(done, (change) => Buffer.from(printChange(change, paint))));
   },
   examples: [
     { line: 'cloud rbac apply rbac.yaml --dry-run', help: 'What would be done' },
     { line: 'cloud rbac apply rbac.yaml --prune --yes', help: 'Make the account exactly as the document, without a question' },
   ],
 });
-
-async function* describeDone(done: AsyncIterable<Change & { status: string }>): AsyncGenerator<object> {
-  for await (const change of done) yield { status: change.status, ...describeChange(change) };
-}
-
-async function* printDone(context: Context, done: AsyncIterable<Change>): AsyncGenerator<Uint8Array> {
-  const paint = await paintFor(context);
-  for await (const change of done) yield Buffer.from(printChange(change, paint));
-}
 
 export const rbac = group({
   summary: 'Access control of the account as one document',

@@ -1,4 +1,5 @@
 import { exitCodes, PartialError } from '../../base/errors.ts';
+import { andThen } from '../../base/iterate.ts';
 import type { Context } from '../../cli/command.ts';
 import { colourEnabled, createPaint, type Paint } from '../../output/colour.ts';
 import { escapeControl } from '../../output/escape.ts';
@@ -81,10 +82,9 @@ export function countChanges(changes: readonly Pick<Change, 'action'>[]): string
 
 /** Returns an output that throws an error after all of it was shown. */
 export function endWith(output: Output, error: PartialError): Output {
-  async function* fail<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
-    yield* items;
+  const fail = (): never => {
     throw error;
-  }
-  if (output.kind === 'records') return { ...output, rows: fail(output.rows) };
-  return output.kind === 'text' ? bytes(fail([Buffer.from(output.text)])) : output;
+  };
+  if (output.kind === 'records') return { ...output, rows: andThen(output.rows, fail) };
+  return output.kind === 'text' ? bytes(andThen([Buffer.from(output.text)], fail)) : output;
 }

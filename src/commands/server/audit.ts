@@ -1,3 +1,4 @@
+import { mapEach } from '../../base/iterate.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, text } from '../../cli/parameters.ts';
 import { pause } from '../../client/retry.ts';
@@ -17,10 +18,8 @@ function keepLooking({ interrupted }: Context['world']): () => Promise<boolean> 
   };
 }
 
-/** Prints one line for each change as it comes: a table would wait for all rows to measure its columns. */
-async function* writeLines(changes: AsyncIterable<AuditRecord>): AsyncGenerator<Uint8Array> {
-  for await (const { time, actor, action, subject = '', address, details } of changes)
-    yield Buffer.from(`${escapeControl(`${time}  ${actor}  ${action}  ${subject}  ${address}  ${JSON.stringify(details)}`)}\n`);
+function writeLine({ time, actor, action, subject = '', address, details }: AuditRecord): Uint8Array {
+  return Buffer.from(`${escapeControl(`${time}  ${actor}  ${action}  ${subject}  ${address}  ${JSON.stringify(details)}`)}\n`);
 }
 
 export const audit = command({
@@ -41,7 +40,8 @@ export const audit = command({
     const { readAudit } = await import('../../server/cluster/audit.ts');
     const changes = readAudit(database, { account, since }, follow ? keepLooking(world) : undefined);
     const isTable = !global.json && (global.output === undefined || global.output === 'table');
-    if (follow && isTable) return bytes(writeLines(changes));
+    // A line for each change as it comes: a table would wait for all rows to measure its columns.
+    if (follow && isTable) return bytes(mapEach(changes, writeLine));
     return records(changes, {
       id: 'subject',
       columns: [

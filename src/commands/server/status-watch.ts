@@ -1,4 +1,5 @@
 import { LocalError } from '../../base/errors.ts';
+import { mapEach } from '../../base/iterate.ts';
 import type { Context } from '../../cli/command.ts';
 import { pause } from '../../client/retry.ts';
 import { canDraw, createBottomLines } from '../../output/bottom-lines.ts';
@@ -85,26 +86,20 @@ async function* draw({ world }: Context, looks: AsyncIterable<readonly WatchedRo
   yield* [];
 }
 
-async function* toRecords(changes: AsyncIterable<WatchedRow>, now: () => number): AsyncGenerator<object> {
-  for await (const row of changes) yield { time: new Date(now()).toISOString(), ...row };
-}
-
-async function* toLines(changes: AsyncIterable<WatchedRow>, now: () => number): AsyncGenerator<Uint8Array> {
-  for await (const row of changes)
-    yield Buffer.from(`${new Date(now()).toISOString()}  ${pad(row.item, 9)}  ${pad(row.state, 5)}  ${escapeControl(describeRow(row))}\n`);
-}
-
 /** Shows the status repeatedly: a terminal gets a table that is redrawn, other outputs a line or record for each change. */
 export function showLooks(context: Context, looks: AsyncIterable<readonly WatchedRow[]>): Output {
   const { world, global } = context;
+  const timeOf = (): string => new Date(world.now()).toISOString();
   if (!wantsText(context)) {
-    const columns = ['time', 'item', 'state', 'id', 'count', 'detail'];
-    return records(toRecords(findChanges(looks), world.now), {
+    const rows = mapEach(findChanges(looks), (row) => ({ time: timeOf(), ...row }));
+    return records(rows, {
       id: 'item',
-      columns,
+      columns: ['time', 'item', 'state', 'id', 'count', 'detail'],
       fields: ['address', 'host', 'version', 'slots', 'used', 'started', 'renewed', 'until', 'oldest'],
     });
   }
-  const draws = canDraw(world.stdout, world.env) && !global.quiet;
-  return bytes(draws ? draw(context, looks) : toLines(findChanges(looks), world.now));
+  if (canDraw(world.stdout, world.env) && !global.quiet) return bytes(draw(context, looks));
+  const describe = (row: WatchedRow): string =>
+    `${timeOf()}  ${pad(row.item, 9)}  ${pad(row.state, 5)}  ${escapeControl(describeRow(row))}\n`;
+  return bytes(mapEach(findChanges(looks), (row) => Buffer.from(describe(row))));
 }

@@ -1,12 +1,13 @@
 import { command } from '../../cli/command.ts';
 import { flag, one } from '../../cli/parameters.ts';
 import { exitCodes, PartialError } from '../../base/errors.ts';
-import { records, type Row } from '../../output/kinds.ts';
+import { countEach } from '../../base/iterate.ts';
+import { records } from '../../output/kinds.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
 import { createEngine, createTally } from './engine.ts';
 import { filterOptions } from './filters.ts';
 import { readSides } from './sides.ts';
-import { compareOptions, planSync } from './sync-steps.ts';
+import { compareOptions, describeChanges, differenceShape, planSync } from './sync-steps.ts';
 import { countOf } from '../../base/count.ts';
 
 const changes: Readonly<Record<Step['action'], string>> = {
@@ -17,20 +18,8 @@ const changes: Readonly<Record<Step['action'], string>> = {
   rmdir: 'extra',
 };
 
-async function* describeChanges(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
-  for await (const { action, reason, rel, size } of steps) {
-    const change = reason === 'new' ? 'new' : (changes[action] ?? action);
-    yield { change, type: action.endsWith('dir') ? 'directory' : 'object', reason, size, rel };
-  }
-}
-
-/** Passes the rows through. @throws {PartialError} at the end if there were any */
-async function* refuseDifferences(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
-  let count = 0;
-  for await (const row of rows) {
-    yield row;
-    count += 1;
-  }
+/** @throws {PartialError} if there are differences */
+function refuseDifferences(count: number): void {
   if (count > 0) throw new PartialError(`the directories differ in ${countOf(count, 'place')}`, { allFailed: exitCodes.failed });
 }
 
@@ -48,11 +37,8 @@ export const diff = command({
     const sides = readSides(invocation, { from: args.source, to: args.target });
     const engine = createEngine(sides.context, {}, { bulk: true });
     const steps = planSync(invocation, sides, { deletes: true, modes: false, remembers: false, tally, engine });
-    const rows = describeChanges(steps);
-    return records(options.exitCode ? refuseDifferences(rows) : rows, {
-      columns: ['change', 'type', 'reason', { key: 'size', as: 'size' }, { key: 'rel', title: 'PATH' }],
-      id: 'rel',
-    });
+    const rows = describeChanges(steps, changes);
+    return records(options.exitCode ? countEach(rows, () => true, refuseDifferences) : rows, differenceShape);
   },
   examples: [
     { line: 'cloud stor diff photos stor:photos', help: 'What is different?' },

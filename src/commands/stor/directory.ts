@@ -1,4 +1,5 @@
 import type { Entry } from '../../api/objects.ts';
+import { mapEach } from '../../base/iterate.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, some } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/attempts.ts';
@@ -71,8 +72,8 @@ async function* listPath({ storage }: Context, path: RemotePath, order: Order | 
 }
 
 /** Prints unquoted names or paths, NUL-terminated. */
-async function* printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncGenerator<Uint8Array> {
-  for await (const row of rows as AsyncIterable<{ name: string; path: string }>) yield Buffer.from(`${row[field]}\0`);
+function printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncGenerator<Uint8Array> {
+  return mapEach(rows as AsyncIterable<{ name: string; path: string }>, (row) => Buffer.from(`${row[field]}\0`));
 }
 
 export const list = command({

@@ -3,6 +3,7 @@ import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, number, some, text, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { createContradiction, ClosedPipe, InterruptedError, LocalError } from '../../base/errors.ts';
+import { mapEach } from '../../base/iterate.ts';
 import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
@@ -151,12 +152,10 @@ function runShell({ world }: Context, line: string, path: string): Promise<void>
   });
 }
 
-/** Prints one path per line as they are found, quoted if it has newlines; with `isNull` unquoted and NUL-terminated. */
-async function* printPaths(found: AsyncIterable<Found>, isTerminal: boolean, isNull: boolean): AsyncGenerator<Uint8Array> {
-  for await (const { path } of found) {
-    const line = quoteName(path);
-    yield Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(line) : line}\n`);
-  }
+/** Prints a path as a line, quoted if it has newlines; with `isNull` unquoted and NUL-terminated. */
+function printPath({ path }: Found, isTerminal: boolean, isNull: boolean): Uint8Array {
+  const line = quoteName(path);
+  return Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(line) : line}\n`);
 }
 
 function isPlain({ global }: Context): boolean {
@@ -210,7 +209,7 @@ export const find = command({
       tally.finish();
       return undefined;
     }
-    if (isPlain(invocation)) return bytes(printPaths(found(), world.stdout.isTerminal, options.print0));
+    if (isPlain(invocation)) return bytes(mapEach(found(), (one) => printPath(one, world.stdout.isTerminal, options.print0)));
     return records(found(), {
       columns: ['type', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'path'],
       id: 'path',

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { checkInterrupted, InterruptedError, NetworkError, PartialError, type CloudError } from '../../base/errors.ts';
+import { checkInterrupted, InterruptedError, NetworkError, PartialError, setHint } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
@@ -22,10 +22,6 @@ export interface Recorder {
   close(isOver: boolean): Promise<void>;
   /** Adds the command that resumes the work to an error. */
   explain(error: unknown): unknown;
-}
-
-function addHint(error: CloudError, hint: string): CloudError {
-  return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
 }
 
 /** @param declare describes the work; absent: nothing is recorded. A single item is recorded if it is large, or after `begin` */
@@ -90,7 +86,7 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
       if (error instanceof InterruptedError)
         return new InterruptedError(error.message, { hint: entry.doneItems > 0 ? `${entry.doneItems} done; ${line}` : line, cause: error });
       const isOpen = error instanceof PartialError || error instanceof NetworkError;
-      return isOpen && error.hint === undefined ? addHint(error, line) : error;
+      return isOpen && error.hint === undefined ? setHint(error, line) : error;
     },
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
 import { flag, number, type Values, withTopic } from '../../cli/parameters.ts';
 import { createContradiction } from '../../base/errors.ts';
+import { mapEach } from '../../base/iterate.ts';
 import type { Row } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import type { Comparison } from '../../transfer/sync/compare.ts';
@@ -62,10 +63,6 @@ export const stepShape = {
   fields: ['source', 'target'],
 };
 
-function describeStep({ action, reason, size, rel, source, target }: Step): Row {
-  return { action, rel, size, reason, source, target };
-}
-
 interface Planning {
   readonly deletes: boolean;
   readonly modes: boolean;
@@ -103,6 +100,20 @@ export async function* planSync(
   tally.finish();
 }
 
-export async function* mapSteps(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
-  for await (const step of steps) yield describeStep(step);
+export function mapSteps(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
+  return mapEach(steps, ({ action, reason, size, rel, source, target }) => ({ action, rel, size, reason, source, target }));
+}
+
+/** How the differences between two trees are shown as records. */
+export const differenceShape = {
+  columns: ['change', 'type', 'reason', { key: 'size', as: 'size' as const }, { key: 'rel', title: 'PATH' }],
+  id: 'rel',
+};
+
+/** The differences that steps would remove. @param changes what each action is called, unless something is new */
+export function describeChanges(steps: AsyncIterable<Step>, changes: Readonly<Record<Step['action'], string>>): AsyncGenerator<Row> {
+  return mapEach(steps, ({ action, reason, rel, size }) => {
+    const change = reason === 'new' ? 'new' : changes[action];
+    return { change, type: action.endsWith('dir') ? 'directory' : 'object', reason, size, rel };
+  });
 }

@@ -1,5 +1,6 @@
 import { command, type Context } from '../../cli/command.ts';
 import { number, some } from '../../cli/parameters.ts';
+import { andThen, flatMapEach } from '../../base/iterate.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { drawBar } from '../../output/bar.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
@@ -145,13 +146,14 @@ async function* drawTree(visits: AsyncIterable<Visit>, root: string, show: (text
   yield Buffer.from(`${directories} directories, ${objects} objects\n`);
 }
 
-async function* listTree(visits: AsyncIterable<Visit>): AsyncGenerator<object> {
-  for await (const { kind, entry, path, depth } of visits) if (kind !== 'leave') yield { path: printRemotePath(path), depth, ...entry };
+function listTree(visits: AsyncIterable<Visit>): AsyncGenerator<object> {
+  return flatMapEach(visits, ({ kind, entry, path, depth }) =>
+    kind === 'leave' ? [] : [{ path: printRemotePath(path), depth, ...entry }],
+  );
 }
 
-async function* chain<T>(parts: readonly AsyncIterable<T>[], end: () => void): AsyncGenerator<T> {
+async function* join<T>(parts: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
   for (const part of parts) yield* part;
-  end();
 }
 
 export const tree = command({
@@ -168,23 +170,13 @@ export const tree = command({
         ...(options.maxdepth !== undefined && { maxDepth: options.maxdepth }),
         onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
       });
-    const end = (): void => tally.finish();
     if (global.output === undefined && !global.json) {
       // A name with a newline would break the drawing.
-      return bytes(
-        chain(
-          roots.map((root) => drawTree(walk(root), printRemotePath(root), escapeControl)),
-          end,
-        ),
-      );
+      const drawn = roots.map((root) => drawTree(walk(root), printRemotePath(root), escapeControl));
+      return bytes(andThen(join(drawn), tally.finish));
     }
-    return records(
-      chain(
-        roots.map((root) => listTree(walk(root))),
-        end,
-      ),
-      { columns: ['type', { key: 'size', as: 'size' }, 'path'], id: 'path' },
-    );
+    const listed = roots.map((root) => listTree(walk(root)));
+    return records(andThen(join(listed), tally.finish), { columns: ['type', { key: 'size', as: 'size' }, 'path'], id: 'path' });
   },
   examples: [
     { line: 'cloud stor tree photos', help: 'Everything below a directory' },

@@ -1,5 +1,6 @@
 import type { Context } from '../../../cli/command.ts';
 import { InterruptedError, PartialError } from '../../../base/errors.ts';
+import { flatMapEach } from '../../../base/iterate.ts';
 import { pause } from '../../../client/retry.ts';
 import { drainPool } from '../../../base/parallel.ts';
 import { escapeData } from '../../../output/escape.ts';
@@ -231,14 +232,11 @@ async function* printReceipts({ world }: Context, batches: AsyncIterable<readonl
   }
 }
 
-async function* listReceipts(batches: AsyncIterable<readonly Receipt[]>): AsyncGenerator<Receipt> {
-  for await (const receipts of batches) yield* receipts;
-}
-
 /** Runs command lines; the receipts are JSON lines unless another format is requested. */
 export function runLines(context: Context, lines: AsyncIterable<string>, options: LinesOptions): Output {
   if (!wantsRows(context)) return bytes(printReceipts(context, runAll(context, lines, options, mostTogether)));
-  return records(listReceipts(runAll(context, lines, options, 1)), {
+  const receipts = flatMapEach(runAll(context, lines, options, 1), (batch) => batch);
+  return records(receipts, {
     columns: ['line', 'exitCode', 'command'],
     id: 'line',
     fields: ['results', 'notes', 'error', 'failures'],

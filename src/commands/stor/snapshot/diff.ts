@@ -1,7 +1,8 @@
 import { command } from '../../../cli/command.ts';
 import { maybe, one } from '../../../cli/parameters.ts';
 import { UsageError } from '../../../base/errors.ts';
-import { records, type Row } from '../../../output/kinds.ts';
+import { andThen } from '../../../base/iterate.ts';
+import { records } from '../../../output/kinds.ts';
 import { inspect } from '../../../transfer/inspect.ts';
 import { printRemotePath } from '../../../transfer/path.ts';
 import { compareSnapshots, snapshotSide } from '../../../transfer/snapshot/restore.ts';
@@ -9,22 +10,16 @@ import type { Step } from '../../../transfer/sync/steps.ts';
 import type { Side } from '../../../transfer/sync/tree.ts';
 import { createEngine, createTally } from '../engine.ts';
 import { filterOptions, readFilter } from '../filters.ts';
-import { reportTo } from '../sync-steps.ts';
+import { describeChanges, differenceShape, reportTo } from '../sync-steps.ts';
 import { findNamed } from './names.ts';
 
-async function* describeChanges(steps: AsyncIterable<Step>, finish: () => void): AsyncGenerator<Row> {
-  for await (const { action, reason, rel, size } of steps) {
-    const isGone = action === 'delete' || action === 'rmdir';
-    yield {
-      change: isGone ? 'gone' : reason === 'new' ? 'new' : 'changed',
-      type: action.endsWith('dir') ? 'directory' : 'object',
-      reason,
-      size,
-      rel,
-    };
-  }
-  finish();
-}
+const changes: Readonly<Record<Step['action'], string>> = {
+  copy: 'changed',
+  headers: 'changed',
+  mkdir: 'changed',
+  delete: 'gone',
+  rmdir: 'gone',
+};
 
 export const diff = command({
   summary: 'Show what changed since a snapshot, or between two',
@@ -56,13 +51,7 @@ export const diff = command({
       copiesThrough: false,
       report: reportTo(tally),
     });
-    return records(
-      describeChanges(steps, () => tally.finish()),
-      {
-        columns: ['change', 'type', 'reason', { key: 'size', as: 'size' }, { key: 'rel', title: 'PATH' }],
-        id: 'rel',
-      },
-    );
+    return records(andThen(describeChanges(steps, changes), tally.finish), differenceShape);
   },
   examples: [
     { line: 'cloud stor snapshot diff photos@monday', help: 'What changed since?' },

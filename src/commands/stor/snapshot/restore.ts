@@ -1,6 +1,7 @@
 import { command, type Context } from '../../../cli/command.ts';
 import { flag, one, text } from '../../../cli/parameters.ts';
 import { UsageError } from '../../../base/errors.ts';
+import { andThen } from '../../../base/iterate.ts';
 import { records } from '../../../output/kinds.ts';
 import type { Engine } from '../../../transfer/engine.ts';
 import { inspect } from '../../../transfer/inspect.ts';
@@ -79,11 +80,7 @@ export const restore = command({
       restoreSteps(invocation, createEngine(invocation, options, { bulk: true }), tally, { ...restoring, dryRun: true });
     if (options.dryRun) {
       const tally = createTally(invocation);
-      async function* steps(): AsyncGenerator<Step> {
-        yield* rehearse(tally);
-        tally.finish();
-      }
-      return records(mapSteps(steps()), stepShape);
+      return records(mapSteps(andThen(rehearse(tally), tally.finish)), stepShape);
     }
     const engine = createEngine(invocation, options, { bulk: true });
     const { home } = await findNamed(invocation, engine, args.snapshot);
