@@ -1,22 +1,22 @@
 /** The catalogue of a cloud, which an operator maintains as one document. The reader and the plan are derived from these fields. */
 import { any, boolean, choice, list, map, number, object, optional, text, type Infer } from './fields.ts';
 
-const id = optional(text('UUID; with it a changed name or version is a renaming'));
+const id = optional(text('UUID; with a UUID, a changed name or version is a rename'));
 
 const packageDocument = {
   id,
   name: text('Name'),
-  version: optional(text('Version; 1.0.0 when absent')),
+  version: optional(text('Version; default 1.0.0')),
   memory: number('Memory in MiB'),
   disk: number('Disk in MiB'),
-  swap: optional(number('Swap in MiB; four times the memory when a package is made')),
-  lwps: optional(number('Most light-weight processes; 4000 when a package is made')),
+  swap: optional(number('Swap in MiB; default for a new package: four times the memory')),
+  lwps: optional(number('Maximum number of lightweight processes; default for a new package: 4000')),
   vcpus: number('Virtual processors'),
   group: optional(text('Group')),
   description: optional(text('Description')),
   brand: optional(text('Brand of the instances')),
   disks: optional(list('Disks of a flexible-disk package', any('Disk'))),
-  flexible_disk: optional(boolean('Whether the disk space is divided freely (bhyve)')),
+  flexible_disk: optional(boolean('Whether the disk space can be divided freely (bhyve)')),
   default: optional(boolean('Deprecated')),
 };
 
@@ -26,20 +26,20 @@ const imageDocument = {
   version: text('Version'),
   os: text('Operating system'),
   type: choice('Kind', ['zone-dataset', 'lx-dataset', 'zvol', 'other']),
-  state: optional(choice('State; active when an image is made', ['active', 'disabled'])),
+  state: optional(choice('State; default for a new image: active', ['active', 'disabled'])),
   description: optional(text('Description')),
-  homepage: optional(text('URL of its home page')),
-  eula: optional(text('URL of its licence')),
-  origin: optional(text('UUID of the image that it builds on')),
-  requirements: optional(map('What an instance needs to use the image')),
+  homepage: optional(text('URL of the home page')),
+  eula: optional(text('URL of the licence')),
+  origin: optional(text('UUID of the origin, the image that this image builds on')),
+  requirements: optional(map('Requirements of instances that use the image')),
   tags: optional(map('Tags')),
-  published_at: optional(text('When it was published, ISO 8601; now when an image is made')),
+  published_at: optional(text('Time of publication, ISO 8601; default for a new image: now')),
   file: optional(
-    object('What its file is', {
+    object('The image file', {
       compression: choice('Compression', ['none', 'gzip', 'bzip2']),
       sha1: text('SHA-1 in hexadecimal'),
       size: number('Size in bytes'),
-      path: optional(text('The file itself, beside the document; without one the image has no file to export or copy')),
+      path: optional(text('Path of the file, relative to the document; an image without a file cannot be exported or copied')),
     }),
   ),
 };
@@ -48,7 +48,7 @@ const limitDocument = {
   account: text('Login of the account'),
   by: choice('What is limited: ram in MiB, quota in GiB, machines by number', ['ram', 'quota', 'machines']),
   value: number('The limit; 0 is unlimited, -1 allows nothing'),
-  check: optional(choice('What the limit is restricted to', ['image', 'os'])),
+  check: optional(choice('Restriction of the limit to an image or operating system', ['image', 'os'])),
   os: optional(text('Operating system, when check is os')),
   image: optional(text('Image name, when check is image')),
 };

@@ -5,26 +5,24 @@ import * as r from './resources.ts';
 
 const keyInput = {
   key: text('Public key in OpenSSH format'),
-  name: optional(text('Name; the fingerprint when absent')),
+  name: optional(text('Name; default: the fingerprint')),
   attestation: optional(list('Attestation certificates, PEM')),
 };
 const roleInput = {
   policies: optional(list('Policies, each by id or name', r.rolePolicy)),
   members: optional(list('Members, each by id or login', r.roleMember)),
-  default_members: optional(list('Logins of the members that have the role active by default; API version 8 alone')),
+  default_members: optional(list('Logins of the members that have the role active by default; API version 8 only')),
 };
 const imageInput = {
   description: optional(text('Description')),
-  homepage: optional(text('URL of its home page')),
-  eula: optional(text('URL of its licence')),
-  acl: optional(list('UUIDs of the accounts that may use it')),
+  homepage: optional(text('URL of the home page')),
+  eula: optional(text('URL of the licence')),
+  acl: optional(list('UUIDs of the accounts that may use the image')),
   tags: optional(map('Tags')),
 };
 
 export const compute = operations('compute', {
-  ping: operation('GET /--ping', { summary: 'Whether the service answers, and which API versions it has', resource: 'account' }).returning(
-    r.pong,
-  ),
+  ping: operation('GET /--ping', { summary: 'Whether the service responds, and its API versions', resource: 'account' }).returning(r.pong),
 
   getAccount: operation('GET /:account', { summary: 'The account' }).returning(r.account),
   updateAccount: operation('POST /:account', {
@@ -77,7 +75,7 @@ export const compute = operations('compute', {
   }).returning(r.user),
   changeUserPassword: operation('POST /:account/users/:user/change_password', {
     summary: 'Changes the password of a sub-user',
-    fields: { password: text('New password'), password_confirmation: text('The same again') },
+    fields: { password: text('New password'), password_confirmation: text('The new password again') },
     idempotent: true,
     resource: 'parent',
   }).returning(r.user),
@@ -118,7 +116,7 @@ export const compute = operations('compute', {
 
   listDatacenters: operation('GET /:account/datacenters', { summary: 'The datacenters of the cloud' }).returning(r.datacenters),
   getDatacenter: operation('GET /:account/datacenters/:name', {
-    summary: 'The URL of a datacenter, as a redirection that is not to be followed',
+    summary: 'The URL of a datacenter, as a redirect that clients do not follow',
     status: 302,
   }).returning(r.errorBody),
   listServices: operation('GET /:account/services', { summary: 'The services of the cloud' }).returning(r.services),
@@ -157,7 +155,7 @@ export const compute = operations('compute', {
     idempotent: true,
   }).returning(r.image),
   cloneImage: operation('POST /:account/images/:id?action=clone', {
-    summary: 'Makes an own copy of a shared image',
+    summary: 'Copies a shared image into the account',
     creates: true,
   }).returning(r.image),
 
@@ -172,7 +170,7 @@ export const compute = operations('compute', {
       swap: optional(number('Swap in MiB')),
       lwps: optional(number('Maximum number of lightweight processes')),
       vcpus: optional(number('Number of vCPUs')),
-      flexible_disk: optional(boolean('Flexible disk space: with, or without by --no-flexible-disk')),
+      flexible_disk: optional(boolean('Flexible disk space; --no-flexible-disk for packages without')),
       brand: optional(text('Brand of instances; * matches anything')),
     },
   }).returning(list('Packages', r.pkg)),

@@ -32,9 +32,9 @@ function operation<R>() {
 
 export const controlOperations = {
   /** `set` is an ISO 8601 time; `advance` and `skew` are milliseconds. Without input nothing changes. */
-  clock: operation<ClockState>()('Show or set the clock', { set: 'text', advance: 'number', skew: 'number', reset: 'flag' }),
-  faults: operation<{ readonly faults: readonly FaultState[] }>()('The failures that the service was told to have', {}),
-  addFault: operation<FaultState>()('Tells the service to have a failure', {
+  clock: operation<ClockState>()('Shows or sets the clock', { set: 'text', advance: 'number', skew: 'number', reset: 'flag' }),
+  faults: operation<{ readonly faults: readonly FaultState[] }>()('The injected faults', {}),
+  addFault: operation<FaultState>()('Injects a fault', {
     operation: 'text',
     failure: 'text',
     path: 'text',
@@ -44,19 +44,21 @@ export const controlOperations = {
     seed: 'number',
   }),
   /** Without `id`, clears all of them. Returns the cleared failures. */
-  clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Ends failures, and lets go on what they hold', { id: 'number' }),
+  clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Removes faults and releases the requests that they hold', {
+    id: 'number',
+  }),
   /** Creates a snapshot under a new name. */
-  snapshot: operation<SnapshotInfo>()('Keeps what the services hold under a name', { name: 'text' }),
+  snapshot: operation<SnapshotInfo>()('Saves the state of the services as a named snapshot', { name: 'text' }),
   /** Restores the state of a snapshot, while requests wait. Clock, faults and addresses stay. */
-  restore: operation<Record<never, never>>()('Replaces what the services hold by a snapshot', { name: 'text' }),
+  restore: operation<Record<never, never>>()('Restores the state of the services from a snapshot', { name: 'text' }),
   /** Restores the state after the first start, with the accounts and keys of this start. */
-  reset: operation<Record<never, never>>()('Begins anew with the same accounts and keys', {}),
+  reset: operation<Record<never, never>>()('Resets the state of the services; accounts and keys stay', {}),
   /** `account` is a login; the first account when absent. Returns the numbers of added samples. */
-  seed: operation<Seeded>()('Adds missing samples', { account: 'text' }),
+  seed: operation<Seeded>()('Adds missing sample data', { account: 'text' }),
   /** `to` is an empty directory of the same user; contents are hard links. */
-  copyState: operation<Record<never, never>>()('Copies what the services hold into a directory', { to: 'text' }),
+  copyState: operation<Record<never, never>>()('Copies the state of the services into a directory', { to: 'text' }),
   /** Requests with an `id` above `after`, at most the latest 1000. */
-  requests: operation<{ readonly requests: readonly RecordedRequest[]; readonly latest: number }>()('What programs sent', {
+  requests: operation<{ readonly requests: readonly RecordedRequest[]; readonly latest: number }>()('The requests that programs sent', {
     after: 'number',
     failed: 'flag',
   }),

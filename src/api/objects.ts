@@ -6,8 +6,8 @@ type Of<F> = F extends Field<infer T> ? T : never;
 export const entry = object('An entry of a directory', {
   name: text('Name'),
   type: choice('Kind of entry', ['directory', 'object']),
-  mtime: text('When it was last changed'),
-  etag: optional(text('Changes with every write; for conditional requests')),
+  mtime: text('Time of the last change'),
+  etag: optional(text('Entity tag: changes with every write; for conditional requests')),
   size: optional(number('Size in bytes')),
   contentType: optional(text('Content type')),
   contentMD5: optional(text('MD5 of the content, Base64')),
@@ -17,7 +17,7 @@ export const entry = object('An entry of a directory', {
 export type Entry = Of<typeof entry>;
 
 export const phase = object('A phase of a job', {
-  type: optional(choice('Kind of phase; map when absent', ['map', 'reduce'])),
+  type: optional(choice('Kind of phase; default map', ['map', 'reduce'])),
   exec: text('Shell command of each task'),
   init: optional(text('Shell command run in each zone before its tasks')),
   assets: optional(list('Objects placed in the zones')),
@@ -31,13 +31,13 @@ export const job = object('A job', {
   id: text('UUID'),
   name: optional(text('Name')),
   state: text('State: queued, running, done'),
-  cancelled: boolean('Whether it was cancelled'),
-  inputDone: boolean('Whether its input is closed'),
-  timeCreated: text('When it was created'),
-  timeDone: optional(text('When it was done')),
+  cancelled: boolean('Whether the job was cancelled'),
+  inputDone: boolean('Whether the input of the job has ended'),
+  timeCreated: text('Time of creation'),
+  timeDone: optional(text('Time of completion')),
   phases: list('Phases', phase),
   stats: optional(map('Counts of tasks, outputs, errors, retries')),
-  problem: optional(text('What keeps the service from going on with the job at the moment')),
+  problem: optional(text('What currently prevents the service from continuing the job')),
 });
 export type Job = Of<typeof job>;
 
@@ -48,9 +48,9 @@ export const jobError = object('An error of a job', {
   code: text('Code'),
   message: text('Message'),
   server: optional(text('Server')),
-  machine: optional(text('Zone; the server where there was none')),
+  machine: optional(text('Zone; the server if the task had no zone')),
   input: optional(text('Object that was being processed')),
-  p0input: optional(text('Input of phase 0 it came from')),
+  p0input: optional(text('Input of phase 0 that the object derives from')),
   core: optional(text('Core file')),
   stderr: optional(text('Object holding the standard error')),
 });
@@ -60,10 +60,10 @@ export const upload = object('A multipart upload', {
   id: text('Upload id'),
   state: text('State: created, finalizing, done'),
   partsDirectory: optional(text('Directory of the parts')),
-  targetObject: optional(text('Object that the commit makes')),
+  targetObject: optional(text('Object that the commit creates')),
   headers: optional(map('Headers stored with the object')),
   numCopies: optional(number('Number of copies')),
-  creationTimeMs: optional(number('When it was created, epoch milliseconds')),
+  creationTimeMs: optional(number('Time of creation, epoch milliseconds')),
   partsMD5Summary: optional(text('Base64 MD5 of the etags of the parts, after the commit')),
 });
 export type Upload = Of<typeof upload>;

@@ -22,8 +22,8 @@ const identityFields = {
   login: text('Login; cannot be changed for an account'),
   ...contactFields,
   email: text('E-mail address'),
-  created: text('When it was created'),
-  updated: text('When it was last changed'),
+  created: text('Time of creation'),
+  updated: text('Time of the last change'),
 };
 
 export const account = object('An account', {
@@ -54,7 +54,7 @@ export const roleMember = exactly(
     type: optional(choice('Kind of member', ['subuser', 'account'])),
     id: optional(text('UUID')),
     login: optional(text('Login')),
-    default: optional(exactly(boolean('Whether the member has the role active by default'))),
+    default: optional(exactly(boolean('Whether the role is active by default for the member'))),
   }),
 );
 export type RoleMember = Of<typeof roleMember>;
@@ -83,8 +83,8 @@ export const roleTags = object('The role tags of a resource', {
 export const limit = object('A provisioning limit', {
   by: choice('What is limited: ram in MiB, quota in GiB, machines by number', ['ram', 'quota', 'machines']),
   value: number('The limit; 0 is unlimited, -1 allows nothing'),
-  used: number('What existing machines use, in the same unit'),
-  check: optional(choice('What the limit is restricted to', ['image', 'os'])),
+  used: number('Usage of existing instances, in the same unit'),
+  check: optional(choice('Restriction of the limit to an image or operating system', ['image', 'os'])),
   os: optional(text('Operating system, when check is os')),
   image: optional(text('Image name, when check is image')),
 });
@@ -102,8 +102,8 @@ export const image = object('An image', {
   os: text('Operating system'),
   type: text('Kind: zone-dataset, lx-dataset, zvol, other'),
   description: optional(text('Description')),
-  requirements: optional(map('What an instance needs to use the image')),
-  homepage: optional(text('URL of its home page')),
+  requirements: optional(map('Requirements of instances that use the image')),
+  homepage: optional(text('URL of the home page')),
   files: optional(
     list(
       'The image file',
@@ -114,12 +114,12 @@ export const image = object('An image', {
       }),
     ),
   ),
-  published_at: optional(text('When it was published')),
+  published_at: optional(text('Time of publication')),
   owner: text('UUID of the owner'),
-  public: boolean('Whether everybody may use it'),
+  public: boolean('Whether every account may use the image'),
   state: choice('State', ['active', 'unactivated', 'disabled', 'creating', 'failed']),
   tags: optional(map('Tags')),
-  eula: optional(text('URL of its licence')),
+  eula: optional(text('URL of the licence')),
   acl: optional(list('UUIDs of the accounts that may use a private image')),
   origin: optional(text('UUID of the image that an incremental image builds on')),
   error: optional(object('Why the creation failed', { code: text('Code'), message: text('Message') })),
@@ -132,13 +132,13 @@ export const pkg = object('A package: the size of an instance', {
   memory: number('Memory in MiB'),
   disk: number('Disk in MiB'),
   swap: number('Swap in MiB'),
-  lwps: number('Most light-weight processes'),
+  lwps: number('Maximum number of lightweight processes'),
   vcpus: number('Virtual processors'),
   version: optional(text('Version')),
   group: optional(text('Group')),
   description: optional(text('Description')),
   disks: optional(list('Disks of a flexible-disk package', any('Disk'))),
-  flexible_disk: optional(boolean('Whether the disk space is divided freely (bhyve)')),
+  flexible_disk: optional(boolean('Whether the disk space can be divided freely (bhyve)')),
   brand: optional(text('Brand of the instances')),
   default: optional(boolean('Deprecated')),
 });
@@ -148,13 +148,13 @@ export const datacenters = map('URL of each datacenter by name');
 export const services = map('URL of each service by name');
 export const errorBody = object('An error', { code: text('Code'), message: text('Message') });
 
-export const storageLocation = object('Where an exported image is', {
+export const storageLocation = object('Location of an exported image', {
   storage_url: text('URL of the storage service'),
   image_path: text('Path of the image file'),
   manifest_path: text('Path of the manifest'),
 });
 
-export const pong = object('The answer to ping', {
+export const pong = object('The response to ping', {
   ping: text('pong'),
   cloudapi: optional(object('The compute service', { versions: list('API versions served') })),
 });

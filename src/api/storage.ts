@@ -7,16 +7,16 @@ import * as o from './objects.ts';
 import { operation, operations } from './operation.ts';
 
 const conditions = {
-  ifMatch: header('if-match', 'Only when the object has this etag'),
-  ifNoneMatch: header('if-none-match', 'Only when the object does not have this etag; * for no object at all'),
-  ifModifiedSince: header('if-modified-since', 'Only when changed since'),
-  ifUnmodifiedSince: header('if-unmodified-since', 'Only when not changed since'),
+  ifMatch: header('if-match', 'Only if the object has this etag'),
+  ifNoneMatch: header('if-none-match', 'Only if the object does not have this etag; *: only if no object exists'),
+  ifModifiedSince: header('if-modified-since', 'Only if changed since this time'),
+  ifUnmodifiedSince: header('if-unmodified-since', 'Only if not changed since this time'),
 };
 const roleTag = { roleTag: header('role-tag', 'Roles to tag it with, comma-separated') };
 const copies = { durabilityLevel: header('durability-level', 'Number of copies, 1 to 6') };
 const page = {
   limit: optional(number('Maximum number of entries in the response')),
-  marker: optional(text('Name at which to start, included')),
+  marker: optional(text('Name to start at, inclusive')),
   dir: optional(text('Only directories')),
   obj: optional(text('Only objects')),
   sort: optional(text('name, mtime or none')),
@@ -58,8 +58,8 @@ export const storage = operations('storage', {
     creates: true,
   }).answering(),
   putMetadata: operation('PUT /:account/*path?metadata=true', {
-    summary: 'Replaces the stored headers; the data stays',
-    fields: { ...conditions, ...copies, ...roleTag, contentMd5: header('content-md5', 'Cannot be changed: refused') },
+    summary: 'Replaces the stored headers, not the data',
+    fields: { ...conditions, ...copies, ...roleTag, contentMd5: header('content-md5', 'Cannot be changed: rejected') },
     body: 'none',
     needsEntry: true,
     storesHeaders: true,
@@ -70,8 +70,8 @@ export const storage = operations('storage', {
     fields: {
       ...conditions,
       range: header('range', 'bytes=FIRST-LAST'),
-      ifRange: header('if-range', 'Heed the range only when the object has this etag; all of it else'),
-      accept: header('accept', 'Content types wanted'),
+      ifRange: header('if-range', 'Return the range only if the object has this etag, otherwise the whole object'),
+      accept: header('accept', 'Accepted content types'),
     },
   }).bytes(),
   deleteObject: operation('DELETE /:account/*path', {
@@ -80,7 +80,7 @@ export const storage = operations('storage', {
     fields: conditions,
   }).answering(),
   putSnapLink: operation('PUT /:account/*path', {
-    summary: 'Makes another name for an object as it is now',
+    summary: 'Creates a snap-link: another name for the current content of an object',
     when: { contentType: 'link' },
     fields: { ...conditions, location: header('location', 'Path of the source object'), ...roleTag },
     body: 'none',
@@ -94,7 +94,7 @@ export const storage = operations('storage', {
   }).answering(),
   addJobInputs: operation('POST /:account/jobs/:id/live/in', {
     summary: 'Adds objects to the input of a job',
-    fields: { end: optional(query(text('true also ends the input'))) },
+    fields: { end: optional(query(text('true: also end the input'))) },
     body: 'lines',
   }).answering(),
   endJobInput: operation('POST /:account/jobs/:id/live/in/end', {
@@ -124,8 +124,8 @@ export const storage = operations('storage', {
   getJobErrors: operation('GET /:account/jobs/:id/live/err', { summary: 'The errors of a job' }).listing(o.jobError, 'job-error'),
 
   createMultipartUpload: operation('POST /:account/uploads', {
-    summary: 'Begins a multipart upload',
-    fields: { objectPath: text('Path of the object that the commit makes'), headers: optional(map('Headers stored with it')) },
+    summary: 'Creates a multipart upload',
+    fields: { objectPath: text('Path of the object that the commit creates'), headers: optional(map('Headers stored with it')) },
     status: 201,
   }).returning(o.createdUpload),
   uploadPart: operation(`PUT /:account/${partPath}/:part`, {
@@ -135,24 +135,24 @@ export const storage = operations('storage', {
   }).answering(),
   getMultipartUpload: operation(`GET /:account/${partPath}/state`, { summary: 'The state of a multipart upload' }).returning(o.upload),
   commitMultipartUpload: operation(`POST /:account/${partPath}/commit`, {
-    summary: 'Makes the object of the uploaded parts',
+    summary: 'Commits an upload: creates the object from its parts',
     fields: { parts: list('Etags of the parts, in order from part 0') },
     needsUpload: true,
     status: 201,
     idempotent: true,
   }).answering(),
   abortMultipartUpload: operation(`POST /:account/${partPath}/abort`, {
-    summary: 'Gives up a multipart upload',
+    summary: 'Aborts a multipart upload',
     body: 'none',
     idempotent: true,
   }).answering(),
   redirectUpload: operation('GET /:account/uploads/:id', {
-    summary: 'Where the parts of an upload are, as a redirection',
+    summary: 'The path of the parts of an upload, as a redirect',
     when: { uuid: 'id' },
     status: 301,
   }).answering(),
   redirectPart: operation('GET /:account/uploads/:id/:part', {
-    summary: 'Where a part of an upload is, as a redirection',
+    summary: 'The path of a part of an upload, as a redirect',
     when: { uuid: 'id' },
     status: 301,
   }).answering(),

@@ -8,7 +8,7 @@ import { countFailures } from './attempts.ts';
 
 /** Option of commands that read from several datacenters. */
 export const datacenterOption = {
-  dc: text('Ask these datacenters: names, or all of them; with a column DC', { placeholder: 'LIST', values: 'datacenter' }),
+  dc: text('Datacenters to query: names, or all; adds a DC column', { placeholder: 'LIST', values: 'datacenter' }),
 };
 
 /** The value of `--dc`; undefined if the command lacks the option. */

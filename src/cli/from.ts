@@ -42,7 +42,10 @@ async function parseYaml(text: string): Promise<unknown> {
     return document.toJS();
   } catch (error) {
     // Nested aliases in a few lines can expand to more than any memory holds.
-    throw new UsageError(error instanceof Error ? error.message : String(error), { hint: 'write the values out', cause: error });
+    throw new UsageError(error instanceof Error ? error.message : String(error), {
+      hint: 'write the values instead of nested aliases',
+      cause: error,
+    });
   }
 }
 

@@ -6,18 +6,20 @@ import { choice, count, flag, text, type Option, type Options, type ValueSource 
 export const outputOptions = lazily(
   () =>
     ({
-      output: choice('Form of the output', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], { short: 'o', placeholder: 'FORM' }),
+      output: choice('Output format', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], { short: 'o', placeholder: 'FORM' }),
       json: flag('Same as --output json', { short: 'j' }),
-      jq: text('Filter the JSON by an expression of jq, text without quotes; with -o jsonl each record', { placeholder: 'EXPR' }),
+      jq: text('Filter JSON output with a jq expression; strings print without quotes; -o jsonl filters each record', {
+        placeholder: 'EXPR',
+      }),
       columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST' }),
       sort: text('Fields to sort by: a,-b', { placeholder: 'LIST' }),
-      noHeader: flag('Leave out the header line', { short: 'H' }),
-      long: flag('More columns, times and sizes in full', { short: 'l' }),
-      color: choice('When to colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),
-      noInput: flag('Never ask: what would be asked is an error'),
-      noPager: flag('Do not show long tables with $PAGER'),
-      quiet: flag('Only errors on stderr', { short: 'q' }),
-      verbose: count('Show each request and response; twice: with headers and bodies', { short: 'v' }),
+      noHeader: flag('Omit the header line', { short: 'H' }),
+      long: flag('Show more columns, and times and sizes in full', { short: 'l' }),
+      color: choice('When to use colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),
+      noInput: flag('Never prompt; fail if input is needed'),
+      noPager: flag('Do not pipe long tables to $PAGER'),
+      quiet: flag('Write only errors to stderr', { short: 'q' }),
+      verbose: count('Show each request and response; -vv adds headers and bodies', { short: 'v' }),
       curl: flag('Print the first request as a curl command instead of sending it'),
     }) satisfies Options,
 );

@@ -158,13 +158,13 @@ export function printRootHelp(nouns: readonly Noun[], width: number): string {
     'Options:',
     ...printTable(
       [
-        ['-h, --help', 'Help of any command: cloud images list --help'],
+        ['-h, --help', 'Help for any command: cloud images list --help'],
         ['    --version', 'The version of this program'],
       ],
       width,
     ),
     '',
-    'Options that every command has: cloud help options',
+    'Options of every command: cloud help options',
     '',
     'Try everything without an account: cloud local try',
   ];

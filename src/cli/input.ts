@@ -20,12 +20,12 @@ export function resolvePath(world: Pick<World, 'cwd' | 'home' | 'argumentBytes'>
 }
 
 function refuseLarge(name: string, limit: number): UsageError {
-  return new UsageError(`${name}: has more than the ${limit / 1024 ** 2} MiB that are read`);
+  return new UsageError(`${name}: is larger than the limit of ${limit / 1024 ** 2} MiB`);
 }
 
 /** The stdin stream, which is destroyed when the user interrupts. */
 export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interrupted'>): Readable {
-  if (stdin.isClosed === true) throw new UsageError('stdin is closed', { hint: 'for nothing at all, write </dev/null' });
+  if (stdin.isClosed === true) throw new UsageError('stdin is closed', { hint: 'for empty input, write </dev/null' });
   const { stream } = stdin;
   const stop = (): void => void stream.destroy(new InterruptedError('interrupted'));
   interrupted.addEventListener('abort', stop, { once: true });

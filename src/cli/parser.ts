@@ -71,7 +71,7 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
       added.argParser((value, previous: unknown) => {
         // A repeated global option overrides the earlier one, so that a shell alias can be overridden.
         if (isOwn && previous !== undefined)
-          throw new UsageError(`--${kebab(name)} is given more than once, and takes one value`, {
+          throw new UsageError(`--${kebab(name)} is given more than once, but takes one value`, {
             hint: `leave out --${kebab(name)} ${quoteShell(value)}`,
           });
         return readValue(name, option, value);

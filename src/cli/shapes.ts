@@ -170,7 +170,7 @@ function labelWhole(id: string | undefined, label: string): Target | undefined {
 }
 
 const deleteOptions = {
-  yes: flag('Do not ask', { short: 'y' }),
+  yes: flag('Do not ask for confirmation', { short: 'y' }),
   dryRun: flag('Only show what would be deleted', { short: 'n' }),
   ...waitOptions,
 };
@@ -239,7 +239,7 @@ export function isForbidden(error: unknown): error is ApiError {
 /** Adds a hint to a 403 error of a look-up: a whole id works without the right to list. Returns other errors unchanged. */
 export function explainUnlisted(error: unknown, noun: string, name: string, idWord = 'id'): unknown {
   if (!isForbidden(error)) return error;
-  return withHint(error, `to find ${noun} "${name}" takes the right to list; its whole ${idWord} serves without`);
+  return withHint(error, `finding ${noun} "${name}" by name needs permission to list; the full ${idWord} works without it`);
 }
 
 interface LookUp<L, T> {

@@ -74,11 +74,11 @@ export function findSynonym(
 /** Options of Unix programs, by the command of the same name that does it differently, with what to type. */
 const letters: Readonly<Record<string, string>> = {
   'cloud stor ls -1': 'one name a line: cloud stor ls -o name',
-  'cloud stor ls -a': 'names that begin with a dot are listed as all others: cloud stor ls',
+  'cloud stor ls -a': 'names that begin with a dot are always listed: cloud stor ls',
   'cloud stor ls -R': 'everything below a directory: cloud stor tree',
   'cloud stor du -a': 'objects one by one: cloud stor find --type object -l',
   'cloud stor du -b': 'sizes in bytes: cloud stor du -j',
-  'cloud stor du -s': 'the sum alone: cloud stor du -d 0',
+  'cloud stor du -s': 'only the total: cloud stor du -d 0',
 };
 
 /**

@@ -8,7 +8,7 @@ import { duration, flag, type Values } from './parameters.ts';
 /** Options of commands that write users, roles and policies, whose reads may lag (compute document, section 1, rule 6). */
 export const waitOptions = {
   wait: flag('Wait until reads show the change'),
-  waitTimeout: duration('Longest time to wait; 60s when absent'),
+  waitTimeout: duration('Maximum time to wait; default 60s'),
 };
 
 /**
@@ -52,14 +52,14 @@ export async function pollUntil(context: Context, what: string, limit: number | 
   const end = world.now() + longest;
   async function poll(): Promise<void> {
     const explain = (): WaitError =>
-      new WaitError(`${what}: not after ${formatDuration(longest)}`, { hint: 'wait longer with --wait-timeout' });
+      new WaitError(`timed out after ${formatDuration(longest)} waiting until ${what}`, { hint: 'wait longer with --wait-timeout' });
     for (let pause = firstPause; !(await within(end - world.now(), holds(), explain)); pause = Math.min(pause * 2, longestPause)) {
       if (world.now() >= end) throw explain();
       await delay(pause, undefined, { signal: interrupted }).catch(() => undefined);
-      if (interrupted.aborted) throw new InterruptedError('stopped waiting; what was asked for goes on');
+      if (interrupted.aborted) throw new InterruptedError('stopped waiting; the operation continues');
     }
   }
-  await spin(context, `Waiting: ${what}`, poll);
+  await spin(context, `Waiting until ${what}`, poll);
 }
 
 /** With `--wait`, waits until reads show a change. */

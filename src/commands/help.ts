@@ -36,7 +36,7 @@ async function printTableTopic(topic: string, width: number): Promise<string> {
       '',
       ...printOptionTopic('Connection options', settingOptions(), width),
       '',
-      'Help of any command: --help, or -h but for those that have that letter (stor ls, du)',
+      'Help for any command: --help, or -h unless the command uses -h itself (stor ls, du)',
     ];
     return `${lines.join('\n')}\n`;
   }
@@ -116,7 +116,7 @@ export const help = command({
   examples: [
     { line: 'cloud help stor put', help: 'One command' },
     { line: 'cloud help exit-codes', help: 'A topic' },
-    { line: 'cloud help options', help: 'The options that every command has' },
+    { line: 'cloud help options', help: 'The options of every command' },
     { line: 'cloud help -j', help: 'All commands with their options, for programs' },
   ],
 });

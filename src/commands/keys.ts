@@ -156,7 +156,7 @@ export async function readAttestation({ world }: Pick<Context, 'world'>, files: 
 
 /** Options of commands that register a key. */
 export const keyOptions = {
-  name: text('Name; the fingerprint when absent', { placeholder: 'NAME' }),
+  name: text('Name; default: the fingerprint', { placeholder: 'NAME' }),
   attestation: texts('Attestation certificate, PEM', { placeholder: 'FILE', values: 'file' }),
 };
 

@@ -45,7 +45,7 @@ test('who may change things and list none changes them by their ids; by name the
         noun,
         words,
         4,
-        expect.stringMatching(/\nhint: to find \w+ "victim" takes the right to list; its whole id serves without\n$/),
+        expect.stringMatching(/\nhint: finding \w+ "victim" by name needs permission to list; the full id works without it\n$/),
       ]);
     }
     for (const words of [
@@ -55,7 +55,7 @@ test('who may change things and list none changes them by their ids; by name the
       expect(await asAlice(noun, ...words)).toMatchObject({ code: 0 });
   }
   const fingerprint = await asAlice('keys', 'delete', 'laptop', '-y');
-  expect([fingerprint.code, fingerprint.stderr]).toEqual([4, expect.stringContaining('its whole fingerprint serves without')]);
+  expect([fingerprint.code, fingerprint.stderr]).toEqual([4, expect.stringContaining('the full fingerprint works without it')]);
 });
 
 test('who may change passwords and nothing else names the user by login', async () => {

@@ -100,7 +100,7 @@ test('keys of a user are registered, listed, shown and removed', async () => {
     expect.stringMatching(/^cloud .*: \/etc\/passwd holds no public key in OpenSSH format: it was not sent\nhint/u),
   ]);
   const endless = await user.here(['users', 'keys', 'create', 'dave', '/dev/zero']);
-  expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining('/dev/zero: has more than the 16 MiB that are read')]);
+  expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining('/dev/zero: is larger than the limit of 16 MiB')]);
   expect((await user.here(['users', 'keys', 'rm', 'dave', fingerprint, '--yes'])).stderr).toBe('Deleted key laptop\n');
   expect(await user.json('users', 'keys', 'list', 'dave')).toEqual([]);
 });

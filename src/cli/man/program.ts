@@ -21,7 +21,7 @@ function printEnvironment(): string[] {
   return settingNames.flatMap((name) => {
     const { env, help, legacy = [] }: Setting = settings[name];
     if (env === undefined) return [];
-    const also = legacy.length === 0 ? '' : ` Also ${legacy.map((variable) => `\`${variable}\``).join(', ')} where no profile is in use.`;
+    const also = legacy.length === 0 ? '' : ` Also ${legacy.map((variable) => `\`${variable}\``).join(', ')} when no profile is in use.`;
     return entry(bold(env), `${help}.${also}`);
   });
 }
@@ -37,7 +37,7 @@ export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly 
     section(
       'DESCRIPTION',
       paragraph(
-        'One command for the two services of a cloud: the compute management API with accounts, keys, users, roles, policies, images and packages, and the object storage with directories, objects, jobs and uploads. It also carries both services in itself, to try and test everything on this machine.',
+        'One command for the two services of a cloud: the compute management API with accounts, keys, users, roles, policies, images and packages, and the object storage with directories, objects, jobs and uploads. It also contains both services, to try and test everything on this machine.',
       ),
       listing(['cloud local try', 'cloud profile create work', 'cloud images list']),
     ),
@@ -49,9 +49,9 @@ export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly 
       printEnvironment(),
       entry(
         `${bold('PAGER')}, ${bold('CLOUD_PAGER')}`,
-        'Shows tables that are longer than the terminal; the second wins, and an empty one shows them as they are.',
+        'Program that shows tables longer than the terminal. `CLOUD_PAGER` takes precedence; an empty value turns the pager off.',
       ),
-      entry(`${bold('NO_COLOR')}, ${bold('CLICOLOR_FORCE')}`, 'Whether to colour, where `--color` does not say.'),
+      entry(`${bold('NO_COLOR')}, ${bold('CLICOLOR_FORCE')}`, 'Turn colour off or on, unless `--color` is given.'),
     ),
     section(
       'FILES',

@@ -19,8 +19,8 @@ export interface ImageFields {
 /** Options that describe an image. */
 export const imageOptions = {
   description: text('Description'),
-  homepage: text('URL of its home page', { placeholder: 'URL' }),
-  eula: text('URL of its licence', { placeholder: 'URL' }),
+  homepage: text('URL of the home page', { placeholder: 'URL' }),
+  eula: text('URL of the licence', { placeholder: 'URL' }),
   tag: texts('A tag: KEY=VALUE, or KEY:=JSON for a number or true or false', { placeholder: 'KEY=VALUE' }),
   from: filePath('Fields from a JSON or YAML file; - for stdin; options win'),
 };
