@@ -17,8 +17,13 @@ export const topics: readonly Guide[] = [
   {
     page: 'cloud',
     topic: 'exit-codes',
-    summary: 'What the exit status of a command means',
+    summary: 'The meaning of exit codes',
     sections: [{ title: 'Exit status', blocks: [{ terms: exitCodeHelp }] }],
   },
-  { page: 'cloud', topic: 'files', summary: 'Where what is kept', sections: [{ title: 'Files', blocks: [{ terms: fileHelp }] }] },
+  {
+    page: 'cloud',
+    topic: 'files',
+    summary: 'Where configuration, state and data are stored',
+    sections: [{ title: 'Files', blocks: [{ terms: fileHelp }] }],
+  },
 ];

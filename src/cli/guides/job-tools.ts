@@ -4,12 +4,12 @@ import type { Guide } from './guide.ts';
 export const jobTools: Guide = {
   page: 'cloud-job-tools',
   topic: 'job-tools',
-  summary: 'programs on the PATH of tasks: several outputs, named outputs, reducers, sums',
+  summary: 'programs for tasks: several outputs, named outputs, reducers, sums',
   sections: [
     {
       title: 'Description',
       blocks: [
-        'The standard output of a task is its output. With these tools a task has several outputs, names them, sends them to a reducer of the next phase, or emits objects that exist already. When a task uses `mpipe`, `mcat` or `msplit`, what they emit takes the place of its standard output. `~~` at the beginning of a path stands for `/LOGIN` of the account. Outputs take effect when the task ends with 0: a task that fails leaves none.',
+        'The standard output of a task is its output. With these tools a task can write several outputs, name them, send them to a reducer of the next phase, or emit existing objects. When a task uses `mpipe`, `mcat` or `msplit`, their outputs replace its standard output. `~~` at the start of a path means `/LOGIN` of the account. Outputs are stored when the task exits with 0; a failed task leaves none.',
         {
           lines: [
             "cloud jobs run --map 'wc -l | mpipe; wc -c <$MANTA_INPUT_FILE | mpipe' logs/a.txt",
@@ -26,10 +26,10 @@ export const jobTools: Guide = {
           terms: [
             [
               'PATH',
-              'Store the output there, over what is there, with the rights of the creator of the job; a unique name in the directory of the job when absent.',
+              'Store the output at this path with the permissions of the creator of the job, replacing an existing object. Default: a unique name in the directory of the job.',
             ],
             ['-p', 'Create missing parent directories.'],
-            ['-r REDUCER', 'Send the output to this reducer of the next phase, counted from 0; reducers take turns when absent.'],
+            ['-r REDUCER', 'Send the output to this reducer of the next phase, counted from 0. Default: reducers take turns.'],
             ['-f FILE', 'Read a file instead of standard input.'],
             ['-c COPIES', 'Number of copies of a named object.'],
             ['-H "NAME: VALUE"', 'Set a header of a named object: its content type, `m-` headers.'],
@@ -38,35 +38,35 @@ export const jobTools: Guide = {
       ],
     },
     {
-      title: 'mtee: store what passes',
+      title: 'mtee: store standard input and pass it on',
       blocks: [
-        '`mtee [-p] [-f FILE] [-c COPIES] [-H "NAME: VALUE"]... PATH` stores standard input as an object, then writes it to standard output. The object is not an output of the task, and standard output is captured as ever.',
+        '`mtee [-p] [-f FILE] [-c COPIES] [-H "NAME: VALUE"]... PATH` stores standard input as an object, then writes it to standard output. The object is not an output of the task; standard output is captured as usual.',
       ],
     },
     {
-      title: 'mcat: emit objects that exist',
+      title: 'mcat: emit existing objects',
       blocks: [
-        '`mcat [-r REDUCER] PATH...` emits objects by their names, without reading them: as inputs of the next phase, or as outputs of the job. Whether they exist and may be read is looked at when the next phase reads them, with the rights of the creator of the job and of whoever added the input.',
+        '`mcat [-r REDUCER] PATH...` emits objects by name, without reading them: as inputs of the next phase, or as outputs of the job. When the next phase reads an object, it checks that the object exists and may be read, with the permissions of the creator of the job and of the user who added the input.',
         { lines: ["cloud jobs run --map 'xargs mcat' --map wc list-of-logs.txt"] },
       ],
     },
     {
       title: 'msplit: distribute lines to reducers',
       blocks: [
-        '`msplit [-n REDUCERS] [-d DELIMITER] [-f FIELDS] [-i] [-j] [-e JAVASCRIPT]` sends each line of standard input to a reducer of the next phase. Lines of the same key go to the same reducer, whichever task reads them.',
+        '`msplit [-n REDUCERS] [-d DELIMITER] [-f FIELDS] [-i] [-j] [-e JAVASCRIPT]` sends each line of standard input to a reducer of the next phase. All tasks send lines with the same key to the same reducer.',
         {
           terms: [
-            ['-n REDUCERS', 'Number of reducers; all of the next phase when absent.'],
+            ['-n REDUCERS', 'Number of reducers. Default: all of the next phase.'],
             [
               '-f FIELDS',
-              'Fields that are the key, separated by commas: numbers from 1 (1 when absent), or with `-j` names of members. A field that a line lacks is left out.',
+              'Key fields, separated by commas: numbers from 1 (default 1), or member names with `-j`. Fields missing from a line are skipped.',
             ],
-            ['-d DELIMITER', 'Text between fields; a tab when absent.'],
+            ['-d DELIMITER', 'Field separator. Default: a tab.'],
             ['-j', 'Lines are JSON objects; `a.b` names a member of a member.'],
-            ['-i', 'The key is the number of the reducer, from 0.'],
+            ['-i', 'Use the key as the number of the reducer, from 0.'],
             [
               '-e JAVASCRIPT',
-              'Body of a function of `line`, or with `-j` of `this`, that returns the key; an expression needs no `return`. Needs Node.js on the PATH of the task.',
+              'Body of a function of `line`, or of `this` with `-j`, that returns the key. An expression needs no `return`. Requires Node.js on the PATH of the task.',
             ],
           ],
         },
@@ -75,17 +75,17 @@ export const jobTools: Guide = {
     {
       title: 'maggr: aggregate columns',
       blocks: [
-        '`maggr [-c COLUMN=OPERATIONS]... [-d DELIMITER] [-o DELIMITER] [-i DELIMITER] [-f FILE] [OPERATIONS]` prints a line for each key. OPERATIONS are separated by commas; those after the options are for the columns that `-c` does not name, which are left out when there are none. Without `-c` a first column that is not a number is the key.',
+        '`maggr [-c COLUMN=OPERATIONS]... [-d DELIMITER] [-o DELIMITER] [-i DELIMITER] [-f FILE] [OPERATIONS]` prints a line for each key. OPERATIONS are separated by commas. OPERATIONS after the options apply to the columns without `-c`; if there are none, these columns are omitted. Without `-c`, a first column that is not a number is the key.',
         {
           terms: [
-            ['key, nop', 'Aggregate by this column; leave it out.'],
+            ['key, nop', '`key` groups by this column; `nop` omits it.'],
             [
               'sum, count, min, max, mean, range, variance, stddev',
-              'Of the numbers of the column. A line whose value is not a number is left out, and told on standard error; the exit code is 1 then.',
+              'Aggregate the numbers of the column. A line with another value is skipped and reported on standard error, and the exit code is 1.',
             ],
             [
               '-d, -o, -i',
-              'Text between columns of the input (a space), of the output (as of the input), and between results of one column (a comma).',
+              'Separator of input columns (default: a space), of output columns (default: as in the input), and of several results of one column (default: a comma).',
             ],
             ['-l', 'List the operations.'],
           ],
@@ -97,8 +97,8 @@ export const jobTools: Guide = {
       blocks: [
         {
           terms: [
-            ['CLOUD_OUTPUTS', 'Directory in which the tools leave outputs.'],
-            ['CLOUD_REDUCERS', 'Number of reducers of the next phase; 0 when it is not a reduce.'],
+            ['CLOUD_OUTPUTS', 'Directory where the tools store outputs.'],
+            ['CLOUD_REDUCERS', 'Number of reducers of the next phase; 0 when it is not a reduce phase.'],
           ],
         },
       ],
@@ -106,7 +106,7 @@ export const jobTools: Guide = {
     {
       title: 'Inputs, cancelling and counters',
       blocks: [
-        'Inputs are lines: the path of an object whose name has a line end cannot be one; link such an object under another name with `cloud stor ln`. Cancelling a job kills its running tasks, each of which is an error (`JobCancelledError`) and counts as done; tasks that had not begun count neither as done nor as errors, and what a phase made before stays counted. So `tasksDone` of a cancelled job is less than `tasks` by what never ran.',
+        'Inputs are lines, so an object whose name contains a newline cannot be an input; link it under another name with `cloud stor ln`. Cancelling a job kills its running tasks. Each of them becomes an error (`JobCancelledError`) and counts as done. Tasks that had not started count neither as done nor as errors; earlier results of a phase stay counted. So `tasksDone` of a cancelled job is less than `tasks` by the number of tasks that never ran.',
       ],
     },
   ],

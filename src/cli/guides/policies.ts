@@ -4,20 +4,20 @@ import type { Guide } from './guide.ts';
 export const policies: Guide = {
   page: 'cloud-policies',
   topic: 'policy-language',
-  summary: 'who may do what: sub-users, roles, policies, rules and role tags',
+  summary: 'permissions: sub-users, roles, policies, rules and role tags',
   sections: [
     {
       title: 'Description',
       blocks: [
-        'The account itself may do everything. Its sub-users may do nothing until three things come together:',
+        'The account itself may do everything. A sub-user may do something only when three things come together:',
         {
           terms: [
             [
               'a role',
-              'of which the user is a member, and which is active for the request: a role of which the user is a default member, or one that the request names with `--role`',
+              'of which the user is a member and which is active for the request: a role of which the user is a default member, or a role that the request names with `--role`',
             ],
-            ['a role tag', 'that puts this role on the resource: on one key, or on the list of all keys'],
-            ['a rule', 'in a policy of this role that allows the action'],
+            ['a role tag', 'that assigns this role to the resource: to one key, or to the list of all keys'],
+            ['a rule', 'in a policy of this role, which allows the action'],
           ],
         },
         {
@@ -28,21 +28,21 @@ export const policies: Guide = {
             'cloud policies simulate alice listkeys keys',
           ],
         },
-        'Each resource needs its own tag: the list of keys is one resource, each key another. New objects and directories have the tags of the directory they are in; what a job of a sub-user leaves has the roles that were active when it was created too. It may take some seconds until reads show a change of users, roles and policies: scripts give `--wait` to the commands that make it.',
+        'Each resource needs its own role tag: the list of keys is one resource, each key another. New objects and directories get the role tags of their parent directory. The outputs of a job of a sub-user also get the roles that were active when the job was created. Changes of users, roles and policies can take some seconds to appear in reads; in scripts, give `--wait` to the commands that make the changes.',
       ],
     },
     {
       title: 'Rules',
       blocks: [
         { lines: ['CAN actions', 'CAN actions WHEN conditions'] },
-        'Actions are operations in lower case, such as `listkeys`, `getimage` or `putobject`; before the last of several stands `AND`, between the others commas: `getkey, listkeys AND createkey`. A `*` in a word stands for anything: `get*`. A regular expression stands between slashes: `/^(get|list)/::regex`. Words with special characters stand between double quotation marks.',
-        'Who acts and on what is never written: the user is the one who signs, the resource is the one that the request names, chosen by role tags.',
+        'Actions are operations in lower case, such as `listkeys`, `getimage` or `putobject`. Separate several with commas, and the last two with `AND`: `getkey, listkeys AND createkey`. `*` in a word matches any characters: `get*`. Write a regular expression between slashes: `/^(get|list)/::regex`. Put words with special characters in double quotation marks.',
+        'A rule does not name users or resources. The user is the one who signs the request; the resource is the one in the request, and role tags connect the two.',
       ],
     },
     {
       title: 'Conditions',
       blocks: [
-        'A comparison is a name, perhaps with its type, an operator and a value. Comparisons are joined by `AND` and `OR`, turned round by `NOT`, and grouped by parentheses.',
+        'A comparison is a name with an optional type, an operator and a value. Combine comparisons with `AND`, `OR`, `NOT` and parentheses.',
         {
           lines: [
             'CAN listmachines AND getmachine WHEN requesttime::time > 08:00:00 AND requesttime::time < 18:00:00',
@@ -56,7 +56,7 @@ export const policies: Guide = {
             ['string, number, boolean, date', '= != < > <= >= IN, and LIKE with a regular expression for strings'],
             ['time', 'hh:mm:ss, UTC'],
             ['day', 'mon, monday, m and so on (t is Tuesday, th Thursday, s Saturday, su Sunday), or 1 (Monday) to 7; UTC'],
-            ['ip', '= != IN, with an address or a network; IPv6 between quotation marks'],
+            ['ip', '= != IN, with an address or a network; IPv6 in quotation marks'],
             ['array', 'CONTAINS'],
           ],
         },
@@ -66,7 +66,7 @@ export const policies: Guide = {
     {
       title: 'Checking',
       blocks: [
-        'The service refuses a rule that it cannot read; `cloud policies check` shows each mistake where it stands, without a service, and warns of rules that grant nothing. Whether a user may do something, and through which role, policy and rule or why not, can be asked without trying it. A whole account can be kept as one document, with role tags of whole trees under `trees`: `stor/photos: [dev]` is for the directory and everything in it, and a deeper path comes first.',
+        'The service rejects a rule that it cannot parse. `cloud policies check` shows the position of each mistake, without a service, and warns about rules that grant nothing. `cloud policies simulate` shows whether a user may do something, and through which role, policy and rule, or why not. `cloud rbac` keeps a whole account in one document, with role tags of trees under `trees`: `stor/photos: [dev]` applies to the directory and everything in it, and a deeper path takes precedence.',
         {
           lines: [
             "echo 'CAN listkey' | cloud policies check -",

@@ -9,14 +9,14 @@ export const signing: Guide = {
     {
       title: 'Description',
       blocks: [
-        'Nothing is logged in to: every request to either service carries a signature made with a private key whose public half is registered with the account. The private key never leaves this machine, or the ssh-agent that holds it.',
+        'There is no login: every request to either service carries a signature by a private key whose public key is registered with the account. The private key never leaves this machine, or the ssh-agent that holds it.',
         { lines: ['cloud keys local', 'cloud keys create ~/.ssh/id_rsa.pub --name laptop', 'cloud doctor'] },
       ],
     },
     {
       title: 'Finding the key',
       blocks: [
-        'A profile names its key by MD5 or SHA256 fingerprint (`--key-id`) or by file (`--key-file`). A key that is named by fingerprint is looked for in the ssh-agent that `SSH_AUTH_SOCK` names, then among the files in `~/.ssh`. OpenSSH, PEM and PKCS#8 files serve, encrypted or not; the passphrase is asked for once.',
+        'A profile names its key by MD5 or SHA256 fingerprint (`--key-id`) or by file (`--key-file`). A fingerprint is looked up in the ssh-agent that `SSH_AUTH_SOCK` names, then among the files in `~/.ssh`. OpenSSH, PEM and PKCS#8 files work, encrypted or not; the program asks once for the passphrase.',
         { lines: ['ssh-keygen -l -E md5 -f ~/.ssh/id_rsa.pub', 'ssh-keygen -l -f ~/.ssh/id_rsa.pub'] },
       ],
     },
@@ -25,13 +25,13 @@ export const signing: Guide = {
       blocks: [
         {
           terms: [
-            ['RSA', 'Serves for both services, with SHA-256.'],
+            ['RSA', 'For both services, with SHA-256.'],
             [
               'ECDSA',
-              'Serves for the compute service. For the object storage only where the profile says that it takes them: the setting `storEcdsa`, which profiles of `cloud local` have.',
+              'For the compute service. For the object storage only if the profile has the setting `storEcdsa`, as profiles of `cloud local` do.',
             ],
-            ['DSA', 'Serves for the object storage only.'],
-            ['Ed25519, FIDO', 'Neither service takes them. Make another key: `ssh-keygen -t rsa -b 3072`'],
+            ['DSA', 'For the object storage only.'],
+            ['Ed25519, FIDO', 'Neither service accepts them. Create another key: `ssh-keygen -t rsa -b 3072`'],
           ],
         },
         'A profile may name a second key for the object storage: the setting `storKeyId`.',
@@ -40,28 +40,28 @@ export const signing: Guide = {
     {
       title: 'What is signed',
       blocks: [
-        'For the compute service the value of the `Date` header; the header is',
+        'For the compute service, the value of the `Date` header is signed:',
         { lines: ['Authorization: Signature keyId="/LOGIN/keys/FINGERPRINT",algorithm="rsa-sha256" BASE64'] },
-        'For the object storage the text `date:`, a space and the value of the `Date` header:',
+        'For the object storage, the text `date:`, a space and the value of the `Date` header are signed:',
         { lines: ['Authorization: Signature keyId="/LOGIN/keys/FINGERPRINT",algorithm="rsa-sha256",signature="BASE64"'] },
-        'Sub-users sign with keys of their own (`--user LOGIN`): `/LOGIN/users/USER/keys/FINGERPRINT` for the compute service, `/LOGIN/USER/keys/FINGERPRINT` for the object storage.',
-        'A date may be 300 seconds off, in either direction. A refusal for that reason says by how much this clock is off.',
+        'Sub-users sign with their own keys (`--user LOGIN`): `/LOGIN/users/USER/keys/FINGERPRINT` for the compute service, `/LOGIN/USER/keys/FINGERPRINT` for the object storage.',
+        'A date may differ by up to 300 seconds in either direction. If a request is rejected because of its date, the error shows by how much this clock is off.',
       ],
     },
     {
       title: 'Pre-signed URLs',
       blocks: [
-        'A URL can carry its signature, so that somebody without a key can use it for a while:',
+        'A URL can carry a signature, so that somebody without a key can use it for a limited time:',
         { lines: ['cloud api sign /my/images --expires 1h', 'cloud stor sign reports/june.pdf --expires 1h'] },
-        'Whoever has the URL can do with it what you can, for its methods, until it expires. It cannot be taken back but by deleting the key.',
-        'What a URL grants, for how long, and which lines were signed, without asking the service; and, for a program that signs by itself, the first line that is otherwise:',
+        'Anyone who has the URL can use it with your permissions, for its methods, until it expires. The only way to revoke it is to delete the key.',
+        '`cloud url explain` shows what a URL grants, for how long, and which lines were signed, without a request. For a program that creates its own signatures, `--compare` shows the first line that differs:',
         { lines: ['cloud url explain "$(cloud stor sign reports/june.pdf)"', 'cloud url explain - --compare signed-text.txt < url.txt'] },
       ],
     },
     {
-      title: 'Looking at it',
+      title: 'Inspect requests',
       blocks: [
-        '`-v` shows each request and response on standard error, `-vv` with headers and bodies; signatures are left out. `--curl` prints the request as a curl command that works for as long as its date is accepted.',
+        '`-v` shows each request and response on standard error, `-vv` also headers and bodies; signatures are omitted. `--curl` prints the request as a curl command that works as long as its date is accepted.',
         { lines: ['cloud -vv images list', 'cloud images list --curl'] },
       ],
     },

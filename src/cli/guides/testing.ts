@@ -4,20 +4,20 @@ import type { Guide } from './guide.ts';
 export const testing: Guide = {
   page: 'cloud-testing',
   topic: 'testing',
-  summary: 'test suites with services of their own, failures on command and a clock',
+  summary: 'test suites with separate services, injected failures and a clock',
   sections: [
     {
       title: 'Description',
       blocks: [
-        '`cloud local run` starts both services for a test suite, on free ports and with data of their own, and removes everything when the suite ends. Its exit status is that of the suite, and any number may run side by side: nothing of your profiles or of `cloud local start` is used or changed.',
-        'The suite finds the services by its environment: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`, the same for the older tools (`TRITON_*`, `SDC_*`, `MANTA_*`), and the authority to trust for Node.js, curl, OpenSSL, Go on Linux and Python. `CLOUD_LOCAL_DATA` names the data directory: by it `cloud local clock`, `faults` and `requests` reach the services of the suite and no others.',
-        'Tests of one run share the services: end what one switched on before the next, as the examples do, and give each its own names.',
+        '`cloud local run` starts both services for a test suite, on free ports and with separate data, and removes everything when the suite ends. Its exit code is that of the suite. Any number can run in parallel: your profiles and the data of `cloud local start` are neither used nor changed.',
+        'The suite reaches the services through environment variables: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`, the same for the older tools (`TRITON_*`, `SDC_*`, `MANTA_*`), and the certificate authority to trust for Node.js, curl, OpenSSL, Go on Linux and Python. With `CLOUD_LOCAL_DATA`, the data directory, `cloud local clock`, `faults` and `requests` control the services of the suite and no others.',
+        'Tests of one run share the services. Undo faults and clock changes before the next test, as the examples do, and give each test its own object names.',
       ],
     },
     {
       title: 'Shell',
       blocks: [
-        'A script that stops at the first error is a test. This one is `check.sh`: a read that fails once is repeated, and a URL is no longer good after its hour.',
+        'A script that stops at the first error is a test. This one is `check.sh`: a read that fails once is retried, and a URL expires after an hour.',
         {
           lines: [
             'set -eu',
@@ -70,14 +70,14 @@ export const testing: Guide = {
     {
       title: 'vitest',
       blocks: [
-        'The same file is a test of vitest with `import { afterEach, test } from "vitest"`. Files that run at the same time share the services; with `--no-file-parallelism` they come one after the other, so that the faults and the clock of one are not those of another.',
+        'The same file works with vitest if it has `import { afterEach, test } from "vitest"`. Files that run in parallel share the services; with `--no-file-parallelism` they run one after the other, so that the faults and the clock of one do not affect another.',
         { lines: ['cloud local run -- npx vitest run --no-file-parallelism'] },
       ],
     },
     {
       title: 'pytest',
       blocks: [
-        'In `test_report.py`; a fixture ends what a test switched on, also when the test fails:',
+        'In `test_report.py`; a fixture undoes the changes of a test, also when the test fails:',
         {
           lines: [
             'import subprocess, pytest',
@@ -104,7 +104,7 @@ export const testing: Guide = {
     {
       title: 'Go',
       blocks: [
-        'In `report_test.go`; `-count=1` keeps Go from showing an earlier result:',
+        'In `report_test.go`; `-count=1` stops Go from reusing a cached result:',
         {
           lines: [
             'package report',
@@ -137,9 +137,9 @@ export const testing: Guide = {
       ],
     },
     {
-      title: 'Failures and time',
+      title: 'Faults and time',
       blocks: [
-        'Every failure that a client must handle can be ordered, and time passes on command. `--seed` makes the same requests fail in each run. `--fault` of `cloud local run` has them from the first request on. What there is: `cloud help local-service`.',
+        'You can inject every failure that a client must handle, and set the clock. `--seed` makes the same requests fail in each run. `--fault` of `cloud local run` sets faults from the first request on. All faults: `cloud help local-service`.',
         {
           lines: [
             'cloud local run --fault getobject=503*1 -- sh check.sh',
@@ -152,7 +152,7 @@ export const testing: Guide = {
     {
       title: 'The module cloud/local',
       blocks: [
-        'Suites in JavaScript and TypeScript can start services themselves, each file or test its own, and need no command around them: `import { startLocal } from "cloud/local"`, where `cloud` is a dependency of the package. Types are in it. The services end with `stop`, or with the process that started them. `env` has the variables for programs that are tested; `clock`, `faults`, `requests`, `snapshot`, `restore` and `reset` are those of the commands, without a process for each; `fork` gives other services with the same state, in the time that a copy of the database takes.',
+        'Suites in JavaScript and TypeScript can start services themselves, for each file or test, without a wrapping command: `import { startLocal } from "cloud/local"`, where `cloud` is a dependency of the package. It includes types. The services end with `stop`, or with the process that started them. `env` has the variables for the programs under test. `clock`, `faults`, `requests`, `snapshot`, `restore` and `reset` do the same as the commands, without starting processes. `fork` starts other services with the same state, in the time that a copy of the database takes.',
         'In `module.test.mjs`, for the runner of Node.js:',
         {
           lines: [
@@ -181,9 +181,9 @@ export const testing: Guide = {
       ],
     },
     {
-      title: 'What tests begin with',
+      title: 'Fixtures',
       blocks: [
-        '`--fixtures DIR` of `cloud local run` puts objects, users and roles in before the suite begins: what is in `DIR/stor` and `DIR/public`, and the access document `DIR/access.yaml`, as `cloud rbac export` writes it. `cloud local seed DIR` does the same with services that run.',
+        '`--fixtures DIR` of `cloud local run` adds objects, users and roles before the suite starts: the files in `DIR/stor` and `DIR/public`, and the access document `DIR/access.yaml`, as written by `cloud rbac export`. `cloud local seed DIR` does the same for running services.',
         {
           lines: [
             'mkdir -p fixtures/stor && echo June > fixtures/stor/report.txt',
@@ -193,10 +193,10 @@ export const testing: Guide = {
       ],
     },
     {
-      title: 'Answers of a real cloud, without it',
+      title: 'Record and replay a real cloud',
       blocks: [
-        '`cloud local record` runs a suite against the cloud of the profile, through a proxy on this machine, and writes each request and its response to a file, a line of JSON for each. Only the date is signed, so that requests pass as they are. With `--replay` the file answers in place of the cloud: the same method, path, query, range, conditions and body, in the order in which they were recorded. Reads may be repeated; a request that was not recorded gets one error, 501 `NotRecorded`, which names the nearest one that was.',
-        'The file holds no signature, no password and no private key: a response in which one stands is recorded without its body. Contents of objects are in it, as far as programs read them; record with test data. Addresses in responses stay those of the cloud. Fixed names make a suite that can be replayed: what is named by chance or by the time is another request in each run.',
+        '`cloud local record` runs a suite against the cloud of the profile, through a proxy on this machine, and writes each request and its response to a file, one line of JSON each. Only the date is signed, so requests pass through unchanged. With `--replay` the file responds instead of the cloud: to the same method, path, query, range, conditions and body, in the recorded order. Reads may be repeated. A request that was not recorded gets the error 501 `NotRecorded`, which names the nearest recorded request.',
+        'The file contains no signatures, passwords or private keys: a response that contains one is recorded without its body. It contains the object contents that programs read, so record with test data. Addresses in responses stay those of the cloud. A suite can be replayed only if it uses fixed names: random or time-based names make a different request in each run.',
         {
           lines: ['cloud --profile lab local record suite.jsonl -- cloud stor ls', 'cloud local run --replay suite.jsonl -- cloud stor ls'],
         },
@@ -205,7 +205,7 @@ export const testing: Guide = {
     {
       title: 'When a test fails',
       blocks: [
-        'What the program under test really sent, and why the service refused it, is known until the run ends: the text that should have been signed, the rule or the role tag that was missing, and a line for curl that repeats the request. `--log` keeps a line for each request afterwards.',
+        'Until the run ends, `cloud local requests` shows the requests of the program under test and why the service rejected them: the text that should have been signed, the missing rule or role tag, and a curl command that repeats the request. `--log` writes a line for each request, which stays after the run.',
         {
           lines: [
             "cloud local run -- sh -c 'cloud stor ls && cloud local requests --failed -j'",
