@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** `cloud api` for paths of the object storage, and what it says of paths that are for the other service. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const storage = ['--service', 'stor'];
 let server: Server;
 

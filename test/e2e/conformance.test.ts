@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What `cloud conformance` says of its options and of services; what it finds is proven in `test/proof/conformance.test.ts`. */
 
-const user = useLocal();
+const user = useShared();
 
 async function check(...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return user.here(['conformance', '-o', 'jsonl', ...words]);

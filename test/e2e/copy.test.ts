@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal();
+const user = useShared();
 
 async function run(...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return await user.here(['stor', ...words]);

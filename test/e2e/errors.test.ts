@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResponse, serveBytes, serveUntrusted, type Hostile } from '../support/hostile.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal();
+const user = useShared();
 const date = `Date: ${new Date().toUTCString()}`;
 const servers: Record<string, Hostile> = {};
 

@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/base/errors.ts';
 import { exitCodeHelp } from '../../src/cli/guides/program.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 
 async function expectCode(line: string, code: number): Promise<void> {

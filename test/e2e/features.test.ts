@@ -2,9 +2,10 @@ import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { splitWords } from '../../src/config/aliases.ts';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 /** Commands that no shell has to join or fill in, and that start no process. */
 const plain = /^cloud (?!doctor|help|local)[^|$;<>&]+$/u;

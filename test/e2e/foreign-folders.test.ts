@@ -18,14 +18,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCache } from '../../src/config/cache.ts';
 import { evilWord, plantEvilCode } from '../support/evil-code.ts';
 import { makeResponse, serveUntrusted, type Hostile } from '../support/hostile.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /**
  * Folders of the program that another user of the machine could have filled. The other user is `nobody`, which takes the rights of root to set up: where
  * the tests run as somebody else, the files that would be nobody's are the user's own, in folders that everybody can write to.
  */
 
-const user = useLocal();
+const user = useShared();
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;

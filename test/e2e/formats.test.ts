@@ -7,11 +7,11 @@ import * as objects from '../../src/api/objects.ts';
 import * as resources from '../../src/api/resources.ts';
 import { commands } from '../unit/cli/tree.ts';
 import { createSchema, validate } from '../support/schema.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 type Row = Record<string, unknown>;
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const odd = 'a, "b" \\ c\td';
 
 /** A role as commands show it: also with the members of whom it is a default role, by login. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface Image {
   id: string;
@@ -10,7 +10,7 @@ interface Image {
   tags: Record<string, unknown>;
 }
 
-const user = useLocal();
+const user = useShared();
 /** Sample instances of the local service: one that images can be made of, and those whose name is the error that it ends in. */
 const machine = (last: number): string => `6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c000${last}`;
 

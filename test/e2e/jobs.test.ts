@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { usualIsolation } from '../support/job-sandboxes.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { openTerminal } from '../support/terminal.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface Job {
   id: string;
@@ -18,7 +18,7 @@ interface Job {
   stats: { errors: number; outputs: number; tasks: number; tasksDone: number };
 }
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const logs = { 'a.txt': 'ERROR one\nfine\n', 'b.txt': 'ERROR two\nERROR three\nfine\n', 'odd 100% name.txt': 'fine\n' };
 const script = 'echo "$(wc -l) lines of $(basename "$MANTA_INPUT_OBJECT")"\n';
 

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 import { lacks } from '../support/witnesses.ts';
 
 /** The distribution's own jq is the witness; what it has another name for is left out. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const odd = ' "a" \\ b\tc\nd  ';
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { killAtFault } from '../support/kill-at-fault.ts';
 import { openTerminal } from '../support/terminal.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface Rotated {
   profile: string;
@@ -25,7 +25,7 @@ interface Profile {
   keyFile?: string;
 }
 
-const user = useLocal();
+const user = useShared();
 const read = (name: string): Promise<Profile> => user.json<Profile>('profile', 'get', name);
 const registered = async (): Promise<string[]> =>
   (await user.json<{ fingerprint: string }[]>('keys', 'list')).map((key) => key.fingerprint);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface Key {
   name: string;
@@ -11,7 +11,7 @@ interface Key {
   key: string;
 }
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 /** A new key pair; its public file. */
 function makeKey(name: string): string {

@@ -1,11 +1,12 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What of a tree is left out on purpose is counted, is no failure, and is deleted nowhere. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 let number = 0;
 let folder = '';
 let remote = '';

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** `--link-known`: what this machine stored before is linked instead of sent, only where it is unchanged at the service. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 const run = (...words: string[]) => user.here(['stor', ...words]);
 const md5 = async (path: string): Promise<string> => (await user.json<{ 'content-md5': string }>('stor', 'stat', path))['content-md5'];

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerHere } from '../support/answer-here.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openShell, type ShellSession } from '../support/shell-session.ts';
 import { lacks } from '../support/witnesses.ts';
 
@@ -16,7 +16,7 @@ const endsInDouble = 'say "hi"';
 const endsInSingle = "quoted 'so'";
 const oddObject = `odd $x 'y' "z" \\w`;
 
-const sandbox = useLocal();
+const sandbox = useShared();
 const calls = join(sandbox.home, 'calls');
 const answer = answerHere(sandbox);
 

@@ -5,9 +5,10 @@ import { splitWords } from '../../src/config/aliases.ts';
 import { followHints } from '../support/follow-hint.ts';
 import { mistakes } from '../support/mistakes.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 beforeAll(() => {
   user.write('docs/a.txt', 'a\n');

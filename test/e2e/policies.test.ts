@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface Policy {
   id: string;
@@ -10,7 +10,7 @@ interface Policy {
   description?: string;
 }
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 test('a policy is created, its rules added and removed, renamed and deleted', async () => {
   const created = await user.json<Policy>('policies', 'create', 'keys', '--rule', 'CAN listkeys', '--description', 'Keys', '--wait');

@@ -1,10 +1,10 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-const user = useLocal();
+const user = useShared();
 const run = (...words: string[]) => user.here(words);
 const file = (): string => join(user.home, '.config/cloud/profiles/local.json');
 const readProfile = (): Record<string, unknown> => JSON.parse(readFileSync(file(), 'utf8')) as Record<string, unknown>;

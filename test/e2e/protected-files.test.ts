@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Files and directories that attributes of the file system protect (chattr): one clear line, and nothing half done. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const sealed: string[] = [];
 
 /** Attributes need root, and a file system that has them. */

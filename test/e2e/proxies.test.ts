@@ -1,11 +1,12 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startBadService, writeForever, type BadService, type Misdeed } from '../support/bad-service.ts';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Proxies: those that work, and those that do what they like. What a proxy does wrong is never said of the service. */
 
-const user = useLocal();
+const user = useShared();
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 

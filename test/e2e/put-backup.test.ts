@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** `stor put --backup-dir`: what is replaced keeps a name, and nothing else is replaced. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 const run = (...words: string[]) => user.here(['stor', ...words]);
 const cat = async (path: string): Promise<string> => (await run('cat', path)).stdout;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { splitWords } from '../../src/config/aliases.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal, type TerminalSession } from '../support/terminal.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const open = (line: string, env: NodeJS.ProcessEnv = user.env): TerminalSession =>
   openTerminal(line, { env, cwd: user.home, columns: 120, limit: 60_000 });
 

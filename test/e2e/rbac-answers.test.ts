@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What is said of access control before anything is changed, and how it is drawn. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 const document = `version: "1"
 users:

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Role tags of whole trees in the access document: collections with their members, directories with what is in them. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const env = { PASSWORD: 'open sesame 1' };
 
 beforeAll(async () => {

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What was interrupted is listed, goes on, and is cleaned up, by `cloud resume`. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 interface Row {
   id: string;

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Role tags of whole trees: directories with what is in them, and collections with their members. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 beforeAll(async () => {
   for (const role of ['dev', 'ops']) await user.json('roles', 'create', role, '--wait');

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface Role {
   id: string;
@@ -9,7 +9,7 @@ interface Role {
   policies: { name: string }[];
 }
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 function pick({ name, members, policies }: Role): object {
   return {

@@ -2,9 +2,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal();
+const user = useShared();
 const md5 = '24:8e:89:81:cc:24:8e:89:81:cc:24:8e:89:81:cc:24';
 
 test('a profile keeps absolute paths and roles, explains itself, and its exports leave nothing of another one', async () => {

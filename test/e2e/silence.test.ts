@@ -2,14 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHostileService, type HostileService } from '../support/hostile-service.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /**
  * A service that takes requests and no longer answers: every command ends within `--timeout` plus 2 s, with the usual number of retries and
  * whatever else it had to do. What a service refuses or cuts is still tried again.
  */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const timeoutMs = 1000;
 const graceMs = 2000;
 /** Other programs may have the processors for as long as this. */

@@ -2,9 +2,9 @@ import { cpSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, wr
 import { basename, join, resolve } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal();
+const user = useShared();
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 
 /** Names of the chunks and built-in modules that a command loads. */

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Bad input of the storage commands: one line that says what is wrong, at most one hint, and nothing changed. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const longName = 'y'.repeat(300);
 
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { useHere } from '../support/run-here.ts';
 
 /** Names that are not UTF-8: Node.js shows them with U+FFFD, under which there may be another file or directory. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const here = useHere();
 
 beforeAll(async () => {

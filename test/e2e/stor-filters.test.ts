@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** `--include`, `--exclude` and `--exclude-from` of rm -r, du and find: what is excluded stays out, whatever is included. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const files = ['a.gz', 'b.tmp', 'cache/c.gz', 'cache/deep/d.gz', 'keep.gz', 'only/e.gz', 'sub/f.gz', 'sub/keep.gz', 'sub/more/g.gz'];
 
 async function run(...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {

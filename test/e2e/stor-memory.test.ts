@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What sync remembers: who writes it, what it saves, and that nothing is lost with it. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const folder = '.local/state/cloud/sync';
 
 /** Runs commands, all of which must end well; gives the output of the last, and the number of its HEAD requests. */

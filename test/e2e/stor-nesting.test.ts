@@ -4,11 +4,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** A tree that is put, fetched or copied again goes to the same place when -T says so, and an interruption says the line that goes on. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 let proxy: FaultProxy;
 let onRequest: (method: string) => void = () => undefined;

@@ -5,11 +5,12 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What the user writes while an object is on its way to a file stays as the user wrote it. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const large = randomBytes(5_000_000);
 
 beforeAll(async () => {

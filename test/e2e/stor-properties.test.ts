@@ -1,10 +1,10 @@
 import { chmodSync, statSync, utimesSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Stored headers, types and permission bits follow where `sync` is asked for them, and stay where the content alone changes. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 async function sync(...words: string[]): Promise<string[]> {
   const steps = await user.json<{ action: string; rel: string; reason: string }[]>('stor', 'sync', ...words);

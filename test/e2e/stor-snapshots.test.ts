@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 interface Step {
   readonly action: string;

@@ -3,11 +3,11 @@ import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Files with holes: they go up as what they read as, and come back with holes by --sparse. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 /** Small, of several pieces, and large enough that another thread hashes; each with data at odd places and a hole at its end. */
 const sizes = { small: 200_000, middle: 3_000_001, large: 40_000_000 };
 

@@ -2,9 +2,9 @@ import { mkdirSync, symlinkSync, utimesSync, writeFileSync, chmodSync, linkSync 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { archiveEnd, encodeHeader, paddingOf } from '../../src/transfer/tar/header.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 /** Writes with GNU tar what another program would write, and lists what it finds in a tree: names, sizes, times in nanoseconds, modes, content. */
 const list = (folder: string): string =>

@@ -1,9 +1,9 @@
 import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 function timeOf(name: string): bigint {
   return statSync(join(user.home, name), { bigint: true }).mtimeNs;

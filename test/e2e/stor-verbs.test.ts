@@ -3,9 +3,9 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync,
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { followRequests } from '../support/measured-run.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 const odd = 'Grüße #?%41+"q"\n\r\t寿司 😀';
 const names = ['a.txt', 'b.bin', 'd/e/f.txt', 'd/g.bin', `d/${odd}`, `long/${'x'.repeat(255)}`, '-dash/-dash'];

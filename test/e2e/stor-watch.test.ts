@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
-const user = useLocal('--http');
+const user = useShared('--http');
 let running: ChildProcess | undefined;
 afterEach(() => running?.kill('SIGKILL'));
 

@@ -2,9 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal();
+const user = useShared();
 
 test('files of every kind come back byte for byte, from files, stdin and into files and pipes', async () => {
   const binary = randomBytes(3_000_000);

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What a sub-user can do whose rights are few. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const key = join(user.home, 'alice.pem');
 
 function asAlice(...words: string[]): Promise<Outcome> {

@@ -1,9 +1,9 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 const run = (...words: string[]) => user.here(['stor', ...words]);
 const cat = async (path: string): Promise<string> => (await run('cat', path)).stdout;

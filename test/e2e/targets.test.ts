@@ -1,11 +1,12 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { useLocal, type Outcome } from '../support/sandbox.ts';
+import { type Outcome } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What is written to a name that is a link, a device or a descriptor goes through it, and the name stays what it is. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const small = 'small content\n';
 const large = Buffer.alloc(1_500_000, 'large content\n');
 let folder = '';

@@ -2,14 +2,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal, useSandbox } from '../support/sandbox.ts';
+import { useSandbox } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 /** Begins a control sequence. */
 const escape = '\u001b[';
 
 describe('at a terminal', () => {
-  const user = useLocal();
+  const user = useShared();
   const open = (line: string, more: Partial<Parameters<typeof openTerminal>[1]> = {}) =>
     openTerminal(line, { env: user.env, cwd: user.home, ...more });
   const key = (): string => join(user.home, '.ssh/id_rsa');

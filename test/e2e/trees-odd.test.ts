@@ -1,11 +1,11 @@
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Odd things in trees: nothing of them is replaced, mixed up or taken for the same. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 test('sync sees another content of the same size and time', async () => {
   await user.shell(

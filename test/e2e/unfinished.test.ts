@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const folder = (): string => join(user.home, 'down');
 const list = (): string[] => (existsSync(folder()) ? readdirSync(folder()) : []);
 

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { createSandbox, useLocal } from '../support/sandbox.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** `cloud url explain`: what a signed URL grants, whether its signature is right, and the first line that was signed otherwise. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 interface Explained {
   verdict: string;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-const user = useLocal('--http');
+const user = useShared('--http');
 
 test('du shows shares as bars on a terminal, and the table as it is elsewhere', { timeout: 60_000 }, async () => {
   user.write('used/large/f', 'x'.repeat(3000));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 interface User {
   id: string;
@@ -12,7 +12,7 @@ interface User {
   default_roles?: string[];
 }
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const password = 'open sesame 1';
 
 /** A new key pair; its public file. */

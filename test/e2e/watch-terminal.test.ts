@@ -2,12 +2,12 @@ import { existsSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal, type TerminalSession } from '../support/terminal.ts';
 
 /** What draws at a terminal leaves it as it was, whatever ends it. */
 
-const user = useLocal('--http');
+const user = useShared('--http');
 const timeout = 120_000;
 /** Begins a control sequence. */
 const escape = '\u001b';

@@ -1,12 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { prepareBytes } from './byte-stores.ts';
+import { endLocal, removeHome } from './end-service.ts';
 import { findSandboxes } from './job-sandboxes.ts';
 import { prepareCluster } from './cluster-database.ts';
 import { lacksHaproxy } from './haproxy.ts';
-import { localTemplate, makeTemplate } from './local-template.ts';
+import { dataFolder, localTemplate, makeTemplate, sharedServices } from './local-template.ts';
 import { makeSharedKeys, sharedKeys } from './rsa-keys.ts';
 import { areRequired, describeAbsent } from './witnesses.ts';
 
@@ -18,15 +19,27 @@ export const codeFolder = '.cache/cloud/code';
 
 const reported = 'CLOUD_TEST_ABSENT_REPORTED';
 
+/** Ends the services that test files shared, and removes their homes. */
+async function endServices(folder: string): Promise<void> {
+  for (const name of readdirSync(folder)) {
+    const home = readFileSync(join(folder, name), 'utf8');
+    await endLocal(home, join(home, dataFolder));
+    removeHome(home);
+  }
+}
+
 /** Makes the folders that all processes of a run share; each project asks for them. @returns what removes them. */
-function makeSharedFolders(): () => void {
-  if (process.env[sharedKeys] !== undefined) return () => undefined;
+function makeSharedFolders(): () => Promise<void> {
+  if (process.env[sharedKeys] !== undefined) return async () => undefined;
   const folder = mkdtempSync(join(tmpdir(), 'cloud-tests-'));
   makeSharedKeys(join(folder, 'keys'));
   process.env[sharedKeys] = join(folder, 'keys');
-  return () => {
+  process.env[sharedServices] = join(folder, 'services');
+  mkdirSync(join(folder, 'services'));
+  return async () => {
+    await endServices(join(folder, 'services'));
     rmSync(folder, { recursive: true, force: true });
-    for (const variable of [sharedCode, sharedKeys, localTemplate]) delete process.env[variable];
+    for (const variable of [sharedCode, sharedKeys, sharedServices, localTemplate]) delete process.env[variable];
   };
 }
 
@@ -69,7 +82,7 @@ export async function setup({ name }: TestProject): Promise<() => Promise<void>>
   const stopEngines = name === 'cluster' ? await startEngines() : undefined;
   return async () => {
     await stopEngines?.();
-    removeShared();
+    await removeShared();
     // Each project runs this: one says it for all.
     if (absent !== undefined && process.env[reported] === undefined) process.stdout.write(absent);
     process.env[reported] = 'yes';

@@ -8,8 +8,11 @@ import { usualIsolation } from './job-sandboxes.ts';
 /** The variable in which global setup leaves the folder of that data. */
 export const localTemplate = 'CLOUD_TEST_LOCAL';
 
+/** The variable that names the folder in which workers note the homes of the services that their test files share. */
+export const sharedServices = 'CLOUD_TEST_SERVICES';
+
 /** Where a home has the data of its local service. */
-const dataFolder = '.local/share/cloud/local';
+export const dataFolder = '.local/share/cloud/local';
 
 /** Options that decide what the first start makes. */
 const firstStart = new Set(['--account', '--add-account', '--data', '--datacenter', '--empty', '--public-key']);

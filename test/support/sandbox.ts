@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
+import { endLocal, removeHome } from './end-service.ts';
 import { codeFolder, sharedCode } from './global-setup.ts';
 import { copyTemplate, describeEnvironment } from './local-template.ts';
 import { runIn } from './run-here.ts';
@@ -125,21 +125,9 @@ function shareCode(home: string): void {
   if (shared !== undefined) linkFiles(shared, join(home, codeFolder));
 }
 
-function returnCode(home: string): void {
+export function returnCode(home: string): void {
   const shared = process.env[sharedCode];
   if (shared !== undefined && existsSync(join(home, codeFolder))) linkFiles(join(home, codeFolder), shared);
-}
-
-/** Removes a home. Threads of a service that was killed may still be within a system call that makes a file there. */
-function removeHome(home: string): void {
-  for (let left = 40; ; left -= 1) {
-    try {
-      return rmSync(home, { recursive: true, force: true });
-    } catch (error) {
-      if (left === 0) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
-    }
-  }
 }
 
 /** A new sandbox and how to remove it. */
@@ -193,28 +181,9 @@ export function useSandbox(): Sandbox {
 }
 
 /** Switches for the local service of every test: CLOUD_TEST_STALENESS lets reads lag so many milliseconds, unless the test says how many. */
-function listSwitches(words: readonly string[]): string[] {
+export function listSwitches(words: readonly string[]): string[] {
   const staleness = process.env['CLOUD_TEST_STALENESS'];
   return staleness === undefined || words.includes('--staleness') ? [] : ['--staleness', staleness];
-}
-
-/** Whether a process runs for the user of this home; a process that ended and was not waited for has no environment any more. */
-function runsFor(home: string, pid: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${home}`);
-  } catch {
-    return false;
-  }
-}
-
-/** Ends the local service of a home, whose data nobody needs any more. One with tasks of jobs stops by itself, and ends them. */
-async function endLocal({ home }: Sandbox, { dataDir }: LocalInfo): Promise<void> {
-  const file = join(dataDir, 'cloud.pid');
-  const pid = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
-  const zones = join(dataDir, 'zones');
-  const hasTasks = existsSync(zones) && readdirSync(zones).length > 0;
-  if (runsFor(home, pid)) process.kill(Number(pid), hasTasks ? 'SIGTERM' : 'SIGKILL');
-  while (runsFor(home, pid)) await sleep(10);
 }
 
 /** A sandbox with a local service of its own on free ports, whose profile is the current one. */
@@ -227,7 +196,7 @@ export function useLocal(...words: string[]): Sandbox {
   });
   // Proofs leave hundreds of thousands of files.
   afterAll(async () => {
-    if (local) await endLocal(sandbox, local);
+    if (local) await endLocal(sandbox.home, local.dataDir);
     remove();
   }, 600_000);
   return Object.defineProperty(sandbox, 'local', {
