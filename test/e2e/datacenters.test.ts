@@ -27,7 +27,7 @@ const reads = [
 test('every list and every record of several datacenters has the datacenter, in the order in which they were named', async () => {
   for (const profile of ['west', 'east'])
     for (const words of ['roles create dev', "policies create reads --rule 'CAN listkeys'"])
-      await user.shell(`cloud --profile ${profile} ${words}`);
+      await user.line(`cloud --profile ${profile} ${words}`);
   for (const line of reads) {
     const rows = await user.json<Row[]>(...west(...line.split(' '), '--dc', 'east,west'));
     const alone = await user.json<Row | Row[]>(...west(...line.split(' ')));
@@ -56,7 +56,7 @@ test('--dc all asks every datacenter; tables begin with it, JSON lines have it, 
 });
 
 test('what one datacenter does not have is named with it: exit code 5; when all fail, their own code', async () => {
-  await user.shell('cloud --profile east roles create only-east');
+  await user.line('cloud --profile east roles create only-east');
   const partly = await user.here(west('roles', 'get', 'only-east', '--dc', 'west,east', '--columns', 'dc,name'));
   expect([partly.code, partly.stdout]).toEqual([5, 'DC    NAME\neast  only-east\n']);
   expect(partly.stderr).toMatch(/west: .*"only-east" does not exist.*1 of 2 datacenters failed/s);

@@ -7,7 +7,7 @@ import { useLocal } from '../support/sandbox.ts';
 const user = useLocal('--http', '--fault', 'getjob=204,getmultipartupload=204');
 
 test('a job is run, watched and listed without the records of the service', async () => {
-  await user.shell('echo one > one; cloud stor put one one -q');
+  await user.line('echo one > one; cloud stor put one one -q');
   const run = await user.here(['jobs', 'run', '--map', 'cat', 'one']);
   expect([run.code, run.stdout]).toEqual([0, 'one\n']);
   const created = await user.here(['jobs', 'create', '--map', 'cat', '-o', 'name']);

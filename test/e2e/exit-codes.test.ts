@@ -50,14 +50,14 @@ describe('exit codes', () => {
   });
 
   it('5: some of several failed', async () => {
-    await user.shell('echo x | cloud stor put - there');
+    await user.line('echo x | cloud stor put - there');
     await expectCode('cloud stor rm -y there nothing', 5);
   });
 
   it('6: waited too long', async () => {
-    await user.shell('cloud jobs create --name endless --map cat');
+    await user.line('cloud jobs create --name endless --map cat');
     await expectCode('cloud jobs wait endless --wait-timeout 200ms', 6);
-    await user.shell('cloud jobs cancel endless');
+    await user.line('cloud jobs cancel endless');
   });
 
   it('130: interrupted', async () => {

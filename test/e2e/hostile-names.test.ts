@@ -63,7 +63,7 @@ test('without stdin nothing is stored; the null device is an empty object', asyn
 });
 
 test('without stdin, stdout and stderr files are what they are otherwise, and exit codes too', async () => {
-  await user.shell('echo content | cloud stor put -q - closed');
+  await user.line('echo content | cloud stor put -q - closed');
   const { code, stdout, stderr } = await user.shell(
     'cloud stor get closed got <&- >&- 2>&-; echo "get $?"; cat got; cloud stor put -q got again <&- >&- 2>&-; echo "put $?"; cloud stor cat again; ' +
       'cloud keys list >&-; echo "list $?"; cloud stor get missing 2>&-; echo "missing $?"',

@@ -143,7 +143,7 @@ describe('accounts that do not trust each other, and limits', () => {
       const read = (profile: string) => sandbox.here(['--profile', profile, 'stor', 'cat', '/demo/stor/f']);
       expect(await read('local')).toMatchObject({ code: 0, stdout: 'of demo' });
       for (const profile of ['local-other', 'local-third-home']) expect(await read(profile)).toMatchObject({ code: 4, stdout: '' });
-      await sandbox.shell(
+      await sandbox.line(
         `cloud policies create read --rule 'CAN getobject *' && cloud roles create readers --policy read --default-member account:other`,
       );
       expect(await read('local-other')).toMatchObject({ code: 0, stdout: 'of demo' });
@@ -203,7 +203,7 @@ describe('the life of a service', () => {
     try {
       const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
       expect([await countRequests(), await countRequests()]).toEqual([2, 1]);
-      await sandbox.shell('cloud local stop && cloud local reset -y');
+      await sandbox.line('cloud local stop && cloud local reset -y');
       await sandbox.json('local', 'start', '--compute-port', new URL(computeUrl).port, '--stor-port', '0');
       expect(await countRequests()).toBe(2);
     } finally {

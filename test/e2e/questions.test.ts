@@ -144,7 +144,7 @@ test('a passphrase that is wrong is said to be so, three times, and then how to 
 });
 
 test('names and links that move no bytes are not summed up as none', async () => {
-  await user.shell('cloud stor put -pq object m/a; cloud stor put -q object m/b');
+  await user.line('cloud stor put -pq object m/a; cloud stor put -q object m/b');
   const shown = async (line: string): Promise<string> => (await open(line).end()).text;
   expect(await shown('cloud stor mv m/a m/c')).toBe('/demo/stor/m/a -> /demo/stor/m/c\n');
   expect(await shown('cloud stor cp -r m n')).toMatch(/(^|\n)[23] files in \d+ms\n$/);

@@ -8,7 +8,7 @@ const user = useShared('--http');
 const env = { PASSWORD: 'open sesame 1' };
 
 beforeAll(async () => {
-  const made = await user.shell(
+  const made = await user.line(
     'mkdir -p tree/a && echo 1 > tree/one && echo 2 > tree/a/two && cloud stor put -q -r -T tree photos && cloud stor meta set -q photos/one colour=red',
   );
   if (made.code !== 0) throw new Error(made.stderr);

@@ -7,7 +7,7 @@ const user = useShared('--http');
 
 beforeAll(async () => {
   for (const role of ['dev', 'ops']) await user.json('roles', 'create', role, '--wait');
-  const made = await user.shell(
+  const made = await user.line(
     'mkdir -p tree/a/b && echo 1 > tree/one && echo 2 > tree/a/two && echo 3 > tree/a/b/three && cloud stor put -q -r -T tree tree && cloud stor meta set -q tree/one colour=red',
   );
   if (made.code !== 0) throw new Error(made.stderr);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   stor = await startHostileService(user.local.storUrl, () => 0);
   mkdirSync(join(user.home, 'tree'));
   for (let number = 0; number < files; number += 1) writeFileSync(join(user.home, 'tree', `f${number}`), `content ${number}`);
-  const prepared = await user.shell(
+  const prepared = await user.line(
     'cloud stor put -q -r tree stored && mkdir got && seq 1 2000000 > tree.large && cloud stor put -q tree.large large',
   );
   if (prepared.code !== 0) throw new Error(`the samples cannot be made: ${prepared.stderr}`);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   user.write('small', small);
   user.write('large', large);
   user.write('tree/a', 'in the tree\n');
-  await user.shell('cloud stor put -q small x && cloud stor put -q large large && cloud stor put -q -r tree tree');
+  await user.line('cloud stor put -q small x && cloud stor put -q large large && cloud stor put -q -r tree tree');
 });
 
 beforeEach(() => {

@@ -15,7 +15,7 @@ const interruptWhen = (line: string, condition: string) =>
 
 describe('what an interruption leaves', () => {
   beforeAll(async () => {
-    await user.shell('mkdir down; head -c 12M /dev/urandom > large; cloud stor put -q large large');
+    await user.line('mkdir down; head -c 12M /dev/urandom > large; cloud stor put -q large large');
   });
 
   test('of a download is named after its file, is counted, and is gone on with', async () => {
@@ -52,7 +52,7 @@ describe('what an interruption leaves', () => {
     await interruptWhen('cloud stor get large down/large --bwlimit 4M', `[ -n "$(find down -name '*.large.part' -size +1100k)" ]`);
     await interruptWhen('cloud stor get large down/other --bwlimit 4M', `[ -n "$(find down -name '*.other.part' -size +1100k)" ]`);
     expect(list()).toHaveLength(2);
-    await user.shell('head -c 3M /dev/urandom > large; cloud stor put -q large large');
+    await user.line('head -c 3M /dev/urandom > large; cloud stor put -q large large');
     expect((await user.here(['stor', 'get', '-q', 'large', 'down/large'])).code).toBe(0);
     expect(list().toSorted()).toEqual([expect.stringMatching(/^\.cloud-.*\.other\.part$/), 'large']);
     await user.here(['stor', 'put', '-q', '-', 'large'], { input: 'small' });

@@ -1,7 +1,7 @@
-/** Lines of a shell, taken apart as far as a test can run them without one. */
+/** Lines of a shell whose commands of `cloud` run in the process of the test. */
 
 /** A part of a line, and whether it runs only after success of the part before. */
-export interface LinePart {
+interface LinePart {
   readonly needsSuccess: boolean;
   /** For bash: what it prints is the input of the command, or all there is to the part. */
   readonly shell?: string;
@@ -34,8 +34,8 @@ function readCommand(text: string): string[] | undefined {
   return words.map((each) => each.replaceAll(/'([^']*)'|"([^"]*)"/gu, '$1$2'));
 }
 
-/** Takes a line apart into commands of `cloud` and what bash does for them; undefined for lines that are for bash as a whole. */
-export function readLine(line: string): LinePart[] | undefined {
+/** Takes a line apart into commands of `cloud` and what bash does for them; undefined for lines with more syntax than that. */
+function readLine(line: string): LinePart[] | undefined {
   const read: LinePart[] = [];
   let piped: string | undefined;
   const parts = splitLine(line)?.filter(({ operator, text }) => text.trim() !== '' || !';\n'.includes(operator));
@@ -52,4 +52,37 @@ export function readLine(line: string): LinePart[] | undefined {
     piped = isPiped ? text : undefined;
   }
   return read;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What runs the parts of a line. */
+interface Runners<R extends Ended> {
+  bash(line: string): Promise<R>;
+  cloud(words: readonly string[], input: string): Promise<R>;
+}
+
+/**
+ * Runs a line as a shell does: a command after `&&` only after success; a helper program before `|` writes the input of its command.
+ * @returns what the parts printed, and how the last one that ran ended
+ * @throws when the line has more syntax than `;`, `&&`, `|` after a helper program, and quotation marks
+ */
+export async function runLine<R extends Ended>(line: string, { bash, cloud }: Runners<R>): Promise<Ended> {
+  const parts = readLine(line);
+  if (parts === undefined) throw new Error(`this line needs a shell: ${line}`);
+  let ended: Ended = { code: 0, stdout: '', stderr: '' };
+  for (const { needsSuccess, shell, words } of parts) {
+    if (needsSuccess && ended.code !== 0) continue;
+    const helper = shell === undefined ? undefined : await bash(shell);
+    const command = words === undefined ? undefined : await cloud(words, helper?.stdout ?? '');
+    const last = command ?? helper ?? ended;
+    const stdout = ended.stdout + last.stdout;
+    const stderr = ended.stderr + (helper?.stderr ?? '') + (command?.stderr ?? '');
+    ended = { code: last.code, stdout, stderr };
+  }
+  return ended;
 }

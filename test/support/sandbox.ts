@@ -3,6 +3,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, w
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { runLine } from './command-lines.ts';
 import { endLocal, removeHome } from './end-service.ts';
 import { codeFolder, sharedCode } from './global-setup.ts';
 import { copyTemplate, describeEnvironment } from './local-template.ts';
@@ -66,6 +67,11 @@ export interface Sandbox {
    * or treats a terminal. One scenario of each noun runs as the built program.
    */
   here(words: readonly string[], options?: RunOptions): Promise<Outcome>;
+  /**
+   * Runs a line whose commands of `cloud` need nothing of a shell but quotation marks, `;`, `&&`, and input from `echo`: the commands as
+   * `here` does, the helper programs in bash. For what a test needs before its subject.
+   */
+  line(line: string, options?: RunOptions): Promise<Pick<Outcome, 'code' | 'stdout' | 'stderr'>>;
   /** Runs a line in bash, with `cloud` in the PATH. */
   shell(line: string, options?: RunOptions): Promise<Outcome>;
   /** Writes a file below the home and returns its path. */
@@ -155,6 +161,11 @@ export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
       if (needsBuilt(words)) return readJson(argv, await cloud(argv)) as T;
       return readJson(argv, await here(argv)) as T;
     },
+    line: (line, options = {}) =>
+      runLine(line, {
+        bash: (text) => sandbox.shell(text, options),
+        cloud: (words, input) => here(words, { ...options, input }),
+      }),
     shell: (line, options = {}) => runProcess('bash', ['-c', line], env, { cwd: home, ...options }),
     write: (name, content) => {
       const file = join(home, name);
