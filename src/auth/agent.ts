@@ -15,7 +15,7 @@ const listTime = 3_000;
 /** Long, because the agent may be waiting for its user to confirm. */
 const signTime = 120_000;
 
-const hint = 'see whether the agent answers: ssh-add -l';
+const hint = 'check the agent: ssh-add -l';
 
 /** Sends one message; resolves to the number of the response and a reader of the rest. @throws {KeyError} without a response in time */
 function askAgent(socketPath: string, request: Uint8Array, time: number): Promise<{ number: number; reader: WireReader }> {
@@ -27,17 +27,17 @@ function askAgent(socketPath: string, request: Uint8Array, time: number): Promis
       socket.destroy();
       reject(new KeyError(`the ssh-agent ${words}`, { hint, cause }));
     };
-    socket.setTimeout(time, () => fail(`did not answer in ${time / 1000} s`));
+    socket.setTimeout(time, () => fail(`did not respond within ${time / 1000} s`));
     socket.on('error', (error) =>
       fail(`cannot be reached: ${isSystemError(error) ? describeFailure(error, socketPath) : error.message}`, error),
     );
-    socket.on('close', () => fail('closed the connection without an answer'));
+    socket.on('close', () => fail('closed the connection without a response'));
     socket.on('data', (piece: Buffer) => {
       pieces.push(piece);
       size += piece.length;
       const received = Buffer.concat(pieces, size);
       const length = size < 4 ? Infinity : received.readUInt32BE(0);
-      if (size >= 4 && (length < 1 || length > largest)) return fail('sent an answer that makes no sense');
+      if (size >= 4 && (length < 1 || length > largest)) return fail('sent an invalid response');
       if (size < 4 + length) return;
       const reader = createWireReader(received.subarray(4, 4 + length));
       resolve({ number: reader.readByte(), reader });
@@ -57,7 +57,7 @@ function readAnswer<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) throw new KeyError('the ssh-agent sent an answer that makes no sense', { hint, cause: error });
+    if (error instanceof RangeError) throw new KeyError('the ssh-agent sent an invalid response', { hint, cause: error });
     throw error;
   }
 }
@@ -94,7 +94,7 @@ function chooseAgentAlgorithm({ type, bits }: PublicKey, hash: HashName): AgentA
   const dsa = type === 'dsa' && hash === 'sha1' ? { flags: 0, name: 'ssh-dss' } : undefined;
   const algorithm = type === 'rsa' ? rsaAlgorithms[hash] : (ecdsa ?? dsa);
   if (algorithm === undefined)
-    throw new KeyError(`the ssh-agent cannot sign with ${hash} by this ${bits}-bit ${type} key`, {
+    throw new KeyError(`the ssh-agent cannot sign with ${hash} and this ${bits}-bit ${type} key`, {
       hint: 'use the key file: --key-file FILE',
     });
   return algorithm;
@@ -117,7 +117,7 @@ async function signByAgent(socketPath: string, key: KeyLine, publicKey: PublicKe
   const { number, reader } = await askAgent(socketPath, request, signTime);
   if (number !== messages.signAnswer) {
     const name = key.comment === '' ? publicKey.fingerprints.md5 : key.comment;
-    throw new KeyError(`the ssh-agent refuses to sign with the key ${name}; it may be locked, or its user said no`, { hint });
+    throw new KeyError(`the ssh-agent refuses to sign with the key ${name}; it may be locked, or its user declined`, { hint });
   }
   return readAnswer(() => {
     const signature = createWireReader(reader.readBytes());

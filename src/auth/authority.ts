@@ -105,7 +105,7 @@ export async function createServerCertificate(authority: CertifiedKey, names: re
   const issuer = sshpk.parseCertificate(authority.certificate, 'pem');
   const issuerKey = sshpk.parsePrivateKey(authority.key, 'pkcs8');
   const [issuerName] = issuer.subjects;
-  if (issuerName === undefined) throw new TypeError('the certificate of the authority names nobody');
+  if (issuerName === undefined) throw new TypeError('the certificate of the authority has no subject');
   const subject = sshpk.identityForHost(names[0] ?? 'localhost');
   const certificate = sshpk.createCertificate(subject, key, issuerName, issuerKey, {
     ...chooseValidity(730),

@@ -55,9 +55,9 @@ function readParameters(text: string): { parameters: Map<string, string>; rest: 
     parameter.lastIndex = offset;
     const match = parameter.exec(text);
     if (match === null)
-      throw new AuthorizationSyntaxError('the Authorization header is malformed: it wants name="value" pairs separated by commas');
+      throw new AuthorizationSyntaxError('the Authorization header is malformed: expected name="value" pairs separated by commas');
     const [whole, name = '', quoted, bare = '', comma] = match;
-    if (parameters.has(name)) throw new AuthorizationSyntaxError(`the Authorization header names ${name} twice`);
+    if (parameters.has(name)) throw new AuthorizationSyntaxError(`the Authorization header has the parameter ${name} twice`);
     parameters.set(name, quoted ?? bare);
     offset += whole.length;
     more = comma === ',';

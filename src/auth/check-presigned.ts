@@ -174,12 +174,12 @@ function readFor(url: PresignedUrl, query: QueryPairs, problems: string[]): Read
 function explainOtherwise(readings: readonly Reading[], chosen: readonly KnownKey[], keys: readonly KnownKey[]): string | undefined {
   for (const { parsed, verifies } of readings) {
     const other = keys.find((key) => parsed.texts.some((text) => verifies(text, key)));
-    if (other) return `it was signed with the key ${other.publicKey.fingerprints.md5} (${other.source}), not with the one that keyId names`;
+    if (other) return `it was signed with the key ${other.publicKey.fingerprints.md5} (${other.source}), not with the key of keyId`;
     for (const { publicKey } of chosen) {
       const signs = (name: string): boolean =>
         parsed.texts.some((text) => verifySignature(publicKey.keyObject, name, text, parsed.signature));
       const name = acceptedAlgorithms.storage.find(signs);
-      if (name !== undefined) return `it was signed with ${name}, but its algorithm is ${parsed.algorithm}`;
+      if (name !== undefined) return `it was signed with ${name}, but its parameter algorithm is ${parsed.algorithm}`;
     }
   }
   return undefined;
@@ -189,8 +189,8 @@ function explainOtherwise(readings: readonly Reading[], chosen: readonly KnownKe
 function readParameters(url: PresignedUrl, query: QueryPairs, { parsed }: Reading, now: number, problems: string[]) {
   const { keyId: id, algorithm } = parsed;
   const keyId = parseKeyId(url.service, id);
-  if (keyId === undefined) problems.push(`keyId ${id} is not of the form of the ${url.service} service`);
-  if (!isAcceptedAlgorithm(url.service, algorithm)) problems.push(`the ${url.service} service does not take the algorithm ${algorithm}`);
+  if (keyId === undefined) problems.push(`keyId ${id} does not have the form that the ${url.service} service requires`);
+  if (!isAcceptedAlgorithm(url.service, algorithm)) problems.push(`the ${url.service} service does not accept the algorithm ${algorithm}`);
   const expires = Number(query.find(([name]) => name === 'expires')?.[1]) * 1000;
   const listed = query.find(([name]) => name === 'method')?.[1];
   const method = url.method ?? listed?.split(',')[0]?.trim() ?? 'GET';

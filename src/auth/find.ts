@@ -25,7 +25,7 @@ interface AgentView {
   problem?: string;
 }
 
-const hint = 'see the keys at hand: cloud keys local';
+const hint = 'list the available keys: cloud keys local';
 
 /** Default keys, in this order: RSA first because both services take it. */
 const defaultNames = ['id_rsa', 'id_ecdsa', 'id_dsa'];
@@ -66,7 +66,7 @@ async function findInFile(path: string, wanted: string | undefined, search: KeyS
   const file = await inspectKeyFile(path);
   const refuse = ({ fingerprints: { md5, sha256 } }: PublicKey): KeyError => {
     const other = wanted?.startsWith('SHA256:') === true ? sha256 : md5;
-    return new KeyError(`${path}: this key has the fingerprint ${other}, but ${wanted} is wanted`, { hint });
+    return new KeyError(`${path}: this key has the fingerprint ${other}, not ${wanted}`, { hint });
   };
   if (file.publicKey !== undefined && !matchKey(wanted, file.publicKey)) throw refuse(file.publicKey);
   const signer = await openKeyFile(file, search);
@@ -90,14 +90,14 @@ async function openStored(keys: readonly StoredKey[], wanted: string, search: Ke
   for (const { path, name } of keys) {
     if (isHardwareType(name)) throw explainUnusable(name, path);
     if (!hasFile(path)) {
-      problems.push(`${path}.pub is that key's public half, but its private half ${path} is not there`);
+      problems.push(`${path}.pub is the public key, but the private key ${path} is missing`);
       continue;
     }
     const file = await inspectOrNote(path, problems);
     if (file === undefined) continue;
     const signer = await openKeyFile(file, search, { keys: [] });
     if (matchKey(wanted, signer.publicKey)) return signer;
-    problems.push(`${path} is not the key that ${path}.pub says`);
+    problems.push(`${path} is not the private key of ${path}.pub`);
   }
   return undefined;
 }
@@ -116,8 +116,8 @@ async function findByFingerprint(wanted: string, search: KeySearch): Promise<Sig
 }
 
 function describeService(name: string): string {
-  if (name === 'ssh-rsa') return 'serves both services';
-  return name === 'ssh-dss' ? 'serves the object storage' : 'serves the compute service';
+  if (name === 'ssh-rsa') return 'works with both services';
+  return name === 'ssh-dss' ? 'works with the object storage' : 'works with the compute service';
 }
 
 function describeHeld({ name, comment, fingerprints }: KeyLine): string {
@@ -137,11 +137,13 @@ async function findDefault(search: KeySearch): Promise<Signer> {
   const [only] = usable;
   if (only !== undefined && usable.length === 1) return makeAgentSigner(search.agentSocket, only);
   if (only !== undefined) {
-    throw new KeyError(`the ssh-agent holds ${usable.length} keys; name one with --key-id`, { hint: usable.map(describeHeld).join('\n') });
+    throw new KeyError(`the ssh-agent holds ${usable.length} keys; choose one with --key-id`, {
+      hint: usable.map(describeHeld).join('\n'),
+    });
   }
   const notes = [...(agent.problem === undefined ? [] : [agent.problem]), ...problems].map((note) => `; ${note}`).join('');
   throw new KeyError(`no private key: none of ${defaultNames.join(', ')} in ${search.sshDir}${notes}`, {
-    hint: `make one: ssh-keygen -t rsa -b 3072 -f ${join(search.sshDir, 'id_rsa')}`,
+    hint: `create one: ssh-keygen -t rsa -b 3072 -f ${join(search.sshDir, 'id_rsa')}`,
   });
 }
 

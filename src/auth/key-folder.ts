@@ -38,7 +38,7 @@ async function readPrivateFile(path: string, problems: string[]): Promise<Stored
     const { text } = readKeyText(path);
     if (!text.includes('PRIVATE KEY-----')) return undefined;
     const key = describeFile(await inspectKeyFile(path));
-    if (key === undefined) problems.push(`${path} is encrypted and has no .pub file beside it, so only --key-file can name it`);
+    if (key === undefined) problems.push(`${path} is encrypted and has no .pub file, so it can only be used with --key-file`);
     return key;
   } catch (error) {
     if (error instanceof KeyError) problems.push(error.message);

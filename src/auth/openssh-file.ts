@@ -54,7 +54,7 @@ export async function openOpensshFile(file: OpensshFile, text: string, passphras
 
 function readContent(content: Buffer): OpensshKey {
   const reader = createWireReader(content);
-  if (reader.readUint32() !== reader.readUint32()) throw new InvalidKeyError('the private half is damaged');
+  if (reader.readUint32() !== reader.readUint32()) throw new InvalidKeyError('the private key is damaged');
   const key = reader.readText() === 'ssh-rsa' ? readRsa(reader) : readEcdsa(reader);
   return { keyObject: createPrivateKey({ key, format: 'jwk' }), comment: reader.readText() };
 }

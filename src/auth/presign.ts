@@ -92,7 +92,7 @@ const required = ['keyId', 'algorithm', 'expires', 'signature'] as const;
 function takeParameter(query: QueryPairs, name: string): string {
   const [value, ...more] = query.filter(([other]) => other === name).map(([, value]) => value);
   if (value === undefined || value === '') throw new AuthorizationSyntaxError(`the pre-signed URL lacks ${name}`, 'presigned');
-  if (more.length > 0) throw new AuthorizationSyntaxError(`the pre-signed URL names ${name} twice`, 'presigned');
+  if (more.length > 0) throw new AuthorizationSyntaxError(`the pre-signed URL has ${name} twice`, 'presigned');
   return value;
 }
 

@@ -65,7 +65,7 @@ function isEncryptedPem(text: string): boolean {
 
 function refusePublicKey(path: string): KeyError {
   const hint = path.endsWith('.pub') ? `name the private key: --key-file ${path.slice(0, -'.pub'.length)}` : undefined;
-  return new KeyError(`${path}: this is a public key; signing needs the private one`, { hint });
+  return new KeyError(`${path}: this is a public key; signing needs the private key`, { hint });
 }
 
 /**
@@ -110,7 +110,7 @@ async function openFile({ text, openssh }: KeyFile, passphrase: string | undefin
 async function openEncrypted(file: KeyFile, ask: AskPassphrase | undefined): Promise<{ keyObject: KeyObject; comment: string }> {
   if (ask === undefined) {
     throw new KeyError(`${file.path}: the key is encrypted and there is no terminal to ask for its passphrase`, {
-      hint: `put it into the ssh-agent: ssh-add ${file.path}`,
+      hint: `add the key to the ssh-agent: ssh-add ${file.path}`,
     });
   }
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
@@ -121,7 +121,7 @@ async function openEncrypted(file: KeyFile, ask: AskPassphrase | undefined): Pro
       if (error instanceof InvalidKeyError) throw error;
     }
   }
-  throw new KeyError(`${file.path}: wrong passphrase, ${attempts} times`, { hint: `put the key into the ssh-agent: ssh-add ${file.path}` });
+  throw new KeyError(`${file.path}: wrong passphrase, ${attempts} times`, { hint: `add the key to the ssh-agent: ssh-add ${file.path}` });
 }
 
 function refuseExposed({ path, exposed }: KeyFile): void {

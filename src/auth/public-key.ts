@@ -43,7 +43,7 @@ export type Curve = (typeof curves)[number];
 /** The curve of this name, as SSH or JSON Web Key spells it. @throws {InvalidKeyError} for other curves. */
 export function findCurve(name: string | undefined): Curve {
   const curve = curves.find(({ ssh, jwk }) => ssh === name || jwk === name);
-  if (curve === undefined) throw new InvalidKeyError(`ECDSA keys are on nistp256, nistp384 or nistp521, not on ${name ?? 'another curve'}`);
+  if (curve === undefined) throw new InvalidKeyError(`ECDSA keys must use nistp256, nistp384 or nistp521, not ${name ?? 'another curve'}`);
   return curve;
 }
 
@@ -76,8 +76,7 @@ function readRsa(reader: WireReader): Parts {
   const [exponent, modulus] = [reader.readInteger(), reader.readInteger()];
   const bits = countBits(modulus);
   checkSize(bits);
-  if (exponent.length > 8 || exponent.readUInt8(exponent.length - 1) % 2 === 0)
-    throw new InvalidKeyError('the exponent is not an odd number');
+  if (exponent.length > 8 || exponent.readUInt8(exponent.length - 1) % 2 === 0) throw new InvalidKeyError('the exponent is not odd');
   const makeKey = (): KeyObject => importJwk({ kty: 'RSA', n: modulus.toString('base64url'), e: exponent.toString('base64url') });
   return { type: 'rsa', bits, makeKey };
 }
@@ -112,7 +111,8 @@ function readParts(name: string, reader: WireReader): Parts {
   if (name.startsWith('ecdsa-sha2-')) return readEcdsa(reader, name);
   if (name === 'ssh-dss') return readDsa(reader);
   if (name === 'ssh-ed25519') return readEd25519(reader);
-  if (isHardwareType(name)) throw new InvalidKeyError(`keys of type ${name} live in a security key, which cannot make these signatures`);
+  if (isHardwareType(name))
+    throw new InvalidKeyError(`keys of type ${name} are held by a hardware security key, which cannot create these signatures`);
   throw new InvalidKeyError(`"${name}" is not a supported type of key`);
 }
 
@@ -122,7 +122,7 @@ export function readPublicBlob(blob: Buffer, comment = '', known?: KeyObject): P
     const reader = createWireReader(blob);
     const name = reader.readText();
     const { type, bits, makeKey } = readParts(name, reader);
-    if (!reader.atEnd()) throw new InvalidKeyError('there is more data than a key has');
+    if (!reader.atEnd()) throw new InvalidKeyError('extra data follows the key');
     const openssh = `${name} ${blob.toString('base64')}`;
     return { type, bits, comment, openssh, fingerprints: computeFingerprints(blob), keyObject: known ?? makeKey() };
   } catch (error) {
@@ -140,7 +140,7 @@ export function readKeyLine(text: string): KeyLine {
   const blob = Buffer.from(base64, 'base64');
   if (blob.toString('base64').replace(/=+$/, '') !== base64.replace(/=+$/, ''))
     throw new InvalidKeyError('the base64 of the key is damaged');
-  if (readBlobName(blob) !== name) throw new InvalidKeyError('the key is not of the type that stands before it');
+  if (readBlobName(blob) !== name) throw new InvalidKeyError('the key does not have the type stated before it');
   return { name, blob, comment: comment.trim(), fingerprints: computeFingerprints(blob) };
 }
 

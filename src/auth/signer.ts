@@ -24,7 +24,7 @@ export function createKeySigner(keyObject: KeyObject, publicKey: PublicKey, sour
     try {
       return sign(hash, typeof data === 'string' ? Buffer.from(data) : data, keyObject);
     } catch (error) {
-      throw new KeyError(`${source}: the key did not sign: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new KeyError(`${source}: the key could not sign: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
   };
   return { publicKey, source, comment, sign: async (data, hash) => signNow(data, hash) };
@@ -40,8 +40,8 @@ const typeNames: Readonly<Record<KeyType, string>> = { rsa: 'RSA', ecdsa: 'ECDSA
 
 /** The error for a key type that neither service accepts (Ed25519, hardware keys). */
 export function explainUnusable(type: string, source: string): KeyError {
-  return new KeyError(`${source}: ${type} keys cannot sign for these services: compute takes RSA and ECDSA, storage RSA and DSA`, {
-    hint: 'see which of your keys serve: cloud keys local',
+  return new KeyError(`${source}: ${type} keys cannot sign for these services: compute accepts RSA and ECDSA, storage RSA and DSA`, {
+    hint: 'see which of your keys work: cloud keys local',
   });
 }
 
@@ -63,9 +63,9 @@ export function assertUsable(
   const served = service === 'compute' ? 'RSA and ECDSA' : 'RSA and DSA';
   const hint =
     type === 'ecdsa'
-      ? 'if this service takes ECDSA keys: cloud profile edit --stor-ecdsa; otherwise name an RSA key: --key-file FILE'
-      : 'choose another key with --key-id; see which serve: cloud keys local';
-  throw new KeyError(`${source}: the ${service} service takes ${served} keys, not ${typeNames[type]}`, { hint });
+      ? 'if this service accepts ECDSA keys: cloud profile edit --stor-ecdsa; otherwise choose an RSA key: --key-file FILE'
+      : 'choose another key with --key-id; see which work: cloud keys local';
+  throw new KeyError(`${source}: the ${service} service accepts ${served} keys, not ${typeNames[type]}`, { hint });
 }
 
 /** The algorithm name on the wire and the hash of a key, for both services. @throws {KeyError} for Ed25519. */

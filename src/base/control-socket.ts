@@ -33,7 +33,7 @@ export function shortenSocketPath(dataDir: string): ShortPath {
   const path = controlSocketOf(dataDir);
   if (Buffer.byteLength(path) <= longestPath) return { path, close: () => undefined };
   if (!existsSync(descriptors))
-    throw new LocalError(`${path}: the path is too long for a socket of this system, which may have ${longestPath} bytes`, {
+    throw new LocalError(`${path}: the path is too long for a socket: this system allows ${longestPath} bytes`, {
       hint: 'choose a data directory with a shorter path: --data DIR',
     });
   const descriptor = openSync(controlFolderOf(dataDir), 'r');

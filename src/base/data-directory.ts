@@ -44,5 +44,5 @@ export function assertOwnDataDirectory(dataDir: string): void {
       .map(findProblemIn)
       .find((each) => each !== undefined);
   if (problem === undefined) return;
-  throw new UsageError(`data directory ${dataDir} is not safe to use: ${problem}`, { hint: 'name another directory with --data DIR' });
+  throw new UsageError(`data directory ${dataDir} is not safe to use: ${problem}`, { hint: 'choose another directory with --data DIR' });
 }

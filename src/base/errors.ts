@@ -42,7 +42,7 @@ export class UsageError extends CloudError {
 
 /** Two options that exclude each other. */
 export function createContradiction(one: string, other: string): UsageError {
-  return new UsageError(`${one} and ${other} contradict each other`, { hint: `leave out ${other} or ${one}` });
+  return new UsageError(`${one} and ${other} cannot be combined`, { hint: `leave out ${other} or ${one}` });
 }
 
 /** Something that the user named does not exist, as found without a 404 of the service. */
@@ -198,9 +198,9 @@ const systemErrors: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
   ENOTDIR: 'not a directory',
   ENOSPC: 'no space left on the disk',
-  EDQUOT: 'the disk quota is used up',
+  EDQUOT: 'disk quota exceeded',
   EFBIG: 'the file is too large for the file system',
-  EIO: 'the device failed',
+  EIO: 'input/output error of the device',
   EEXIST: 'exists already',
   EROFS: 'the file system is read-only',
   ENAMETOOLONG: 'the name is too long',
@@ -256,6 +256,6 @@ export function explain(error: unknown): Explanation {
     code: 'InternalError',
     message: `unexpected error: ${message}`,
     exitCode: exitCodes.failed,
-    hint: 'run the command again with CLOUD_DEBUG=1 to see where it happened, and report it with the output of cloud doctor',
+    hint: 'run the command again with CLOUD_DEBUG=1 for a stack trace, and report it with the output of cloud doctor',
   };
 }

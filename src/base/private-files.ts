@@ -40,7 +40,7 @@ function isOwn({ uid }: Stats): boolean {
 /** Describes why a file or folder is not private; undefined when it is. */
 export function describeExposure(stats: Stats): string | undefined {
   if (!isOwn(stats)) return `belongs to another user (uid ${stats.uid})`;
-  return process.getuid !== undefined && (stats.mode & 0o022) !== 0 ? 'can be written by others: chmod go-w' : undefined;
+  return process.getuid !== undefined && (stats.mode & 0o022) !== 0 ? 'is writable by other users: chmod go-w' : undefined;
 }
 
 export function parentOf(path: string): string {
@@ -103,7 +103,7 @@ export function openPrivate(path: string): { file: number; size: number } {
 
 function readOpened(path: string, { file, size }: { file: number; size: number }, limit: number): string {
   try {
-    if (size > limit) throw new UntrustedFile(`${path} has more than ${limit} bytes`);
+    if (size > limit) throw new UntrustedFile(`${path} is larger than ${limit} bytes`);
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
@@ -120,7 +120,7 @@ export function readUserFile(path: string, { isConfig = false, limit = largestUs
   const check = (stats: Stats): string | undefined => {
     if (!isConfig || process.getuid === undefined) return undefined;
     if (!isOwn(stats) && stats.uid !== 0) return describeExposure(stats);
-    return (stats.mode & 0o002) !== 0 ? 'can be written by everybody: chmod o-w' : undefined;
+    return (stats.mode & 0o002) !== 0 ? 'is writable by everyone: chmod o-w' : undefined;
   };
   return readOpened(path, openChecked(path, constants.O_RDONLY, check), limit);
 }
@@ -226,7 +226,7 @@ const comparedAtOnce = 64 * 1024;
 /** Reads a range of content that `writeTwice` doubled. @param size of the file @throws {UntrustedFile} when the two copies differ */
 export function readTwice(file: number, size: number, position: number, length: number): Buffer {
   const half = size / 2;
-  if (position < 0 || length < 0 || position + length > half) throw new UntrustedFile('a part lies outside of the file');
+  if (position < 0 || length < 0 || position + length > half) throw new UntrustedFile('a range is outside of the file');
   const bytes = Buffer.allocUnsafeSlow(length);
   if (readSync(file, bytes, 0, length, position) !== length) throw new UntrustedFile('the file is damaged');
   // In steps: allocating memory for a second copy of a large file takes longer than filling it.

@@ -230,9 +230,9 @@ async function keepRefusal(response: HttpResponse): Promise<() => HttpResponse> 
 /** Redirections are never followed: the signature must not go to another host. */
 function redirected(response: HttpResponse, url: URL): NetworkError {
   const target = response.headers['location'] ?? 'nowhere';
-  return new NetworkError(`${url.host} redirects to ${target}; redirections are not followed`, {
+  return new NetworkError(`${url.host} redirects to ${target}; redirects are not followed`, {
     code: 'Redirected',
-    hint: 'if that is the right address, make it the URL of the profile',
+    hint: 'if that URL is correct, set it in the profile',
   });
 }
 
@@ -262,7 +262,7 @@ export function checkTransport(url: URL, allowHttp: boolean): void {
   if (url.protocol !== 'http:')
     throw new UsageError(`${url.href}: not an https URL`, { hint: 'give a URL such as https://cloud.example.com' });
   if (isLoopback(url) || allowHttp) return;
-  throw new UsageError(`${url.origin} is not protected by TLS: refused`, {
-    hint: 'use an https URL; where plain HTTP is right, say so in the profile: cloud profile edit --allow-http',
+  throw new UsageError(`${url.origin} is not protected by TLS: no request was sent`, {
+    hint: 'use an https URL, or allow plain HTTP in the profile: cloud profile edit --allow-http',
   });
 }

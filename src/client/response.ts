@@ -92,24 +92,24 @@ export async function readError(response: HttpResponse, { url, now }: Origin): P
       `the clock of this machine is ${Math.abs(skew)} seconds ${side} the clock of ${url.host}`,
       {
         requestId,
-        hint: `set the clock: requests are refused when it is more than ${largestSkew} seconds off`,
+        hint: `set the clock: services reject requests if it is more than ${largestSkew} seconds off`,
       },
     );
   }
   if (isRecord(body) && typeof body['code'] === 'string') {
     const message =
-      typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `refused with status ${response.status}`;
+      typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `request rejected with status ${response.status}`;
     return new ApiError(response.status, specifiedCode(shorten(body['code'], longestCode)), shorten(message), {
       requestId,
       errors: readFieldErrors(body['errors']),
     });
   }
   if (raw.length === 0)
-    return new ApiError(response.status, fallback, `${url.host} answered with status ${response.status}`, { requestId });
+    return new ApiError(response.status, fallback, `${url.host} responded with status ${response.status}`, { requestId });
   return new ApiError(
     response.status,
     fallback,
-    `${url.host} answered with status ${response.status} and a body that is not an error of this API`,
+    `${url.host} responded with status ${response.status} and a body that is not an error of this API`,
     {
       requestId,
       hint: otherService(url),
@@ -131,7 +131,7 @@ async function readJson(response: HttpResponse, { url }: Origin): Promise<unknow
 }
 
 function tooLarge(sender: string): NetworkError {
-  return new NetworkError(`the response of ${sender} is too large`, { code: 'ReplyTooLarge' });
+  return new NetworkError(`the response from ${sender} is too large`, { code: 'ReplyTooLarge' });
 }
 
 /** Reads a body to its end. @param sender for messages @throws {NetworkError} `ReplyTooLarge` when it has more than `limit` bytes */
@@ -163,7 +163,7 @@ function checkLargeJson(raw: Uint8Array, response: HttpResponse, url: URL): void
 }
 
 function damaged(url: URL): NetworkError {
-  return new NetworkError(`the response of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+  return new NetworkError(`the response from ${url.host} was damaged in transit: its MD5 differs`, { code: 'DamagedReply' });
 }
 
 /**
@@ -182,7 +182,7 @@ export async function* checkBody({ status, headers, body }: HttpResponse, url: U
 
 function notJson(response: HttpResponse, url: URL, cause: unknown): NetworkError {
   const type = response.headers['content-type']?.split(';')[0] ?? 'no content type';
-  return new NetworkError(`the response of ${url.host} is not JSON (${type})`, {
+  return new NetworkError(`the response from ${url.host} is not JSON (${type})`, {
     code: 'UnreadableReply',
     hint: otherService(url),
     cause,
@@ -231,7 +231,7 @@ async function* readRecords(response: HttpResponse, { url }: Origin, shape: Fiel
 export async function readResult(kind: ResultKind, response: HttpResponse, origin: Origin, shape?: Field): Promise<unknown> {
   const { headers, status } = response;
   if (kind === 'json') {
-    if (status === 204) throw new NetworkError(`${origin.url.host} answered 204, without a record`, { code: emptyResponse });
+    if (status === 204) throw new NetworkError(`${origin.url.host} responded with 204 and no record`, { code: emptyResponse });
     const value = await readJson(response, origin);
     return checkShape(Array.isArray(value) ? value.map(readAliases) : readAliases(value), shape, origin.url.host, otherService(origin.url));
   }

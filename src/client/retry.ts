@@ -46,7 +46,7 @@ const longestAsked = 5 * 60_000;
 export function createLongWaitError(error: unknown, asked = 0, maxTime = longestAsked): ApiError | undefined {
   if (asked <= maxTime || !(error instanceof ApiError)) return undefined;
   const seconds = Math.ceil(asked / 1000);
-  return withHint(error, `the service asks to try again in ${seconds} s; to wait that long: --max-time ${seconds}s`);
+  return withHint(error, `the service asks for a retry in ${seconds} s; to wait that long: --max-time ${seconds}s`);
 }
 
 /** Converts the seconds or date of `Retry-After` to milliseconds from now. */

@@ -20,8 +20,8 @@ function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'string') return loneSurrogate.test(value) ? 'half of a character' : 'text';
-  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'a number without end';
+  if (typeof value === 'string') return loneSurrogate.test(value) ? 'text with half a surrogate pair' : 'text';
+  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'an infinite number';
   return typeof value === 'boolean' ? String(value) : 'an object';
 }
 
@@ -139,7 +139,7 @@ export function checkShape<T = unknown>(value: unknown, shape: Field<T> | undefi
   if (shape === undefined || fits(value, planOf(shape))) return value as T;
   const found = findMismatch(value, shape) ?? { place: '', value, field: shape };
   const place = found.place === '' ? '' : ` (${found.place.replace(/^\./, '')})`;
-  throw new NetworkError(`${sender} sent ${describe(found.value)} where ${expected[found.field.kind]} is specified${place}`, {
+  throw new NetworkError(`${sender} sent ${describe(found.value)} instead of ${expected[found.field.kind]}${place}`, {
     code: 'UnreadableReply',
     hint,
   });

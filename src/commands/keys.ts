@@ -70,7 +70,9 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
   const own = `${paths.ssh}/id_rsa.pub`;
   if (!existsSync(own)) {
     const make = `ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${paths.ssh}/id_rsa`)}`;
-    throw new UsageError(`no key is named, and there is no ${own}`, { hint: `make one: ${make}\nor name another: cloud keys create FILE` });
+    throw new UsageError(`no key was given, and ${own} does not exist`, {
+      hint: `create one: ${make}\nor give another file: cloud keys create FILE`,
+    });
   }
   return { label: own, content: await read(own) };
 }

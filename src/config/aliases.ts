@@ -16,7 +16,7 @@ export function openAliases(config: string): Aliases {
   function list(): Map<string, string> {
     const entries = Object.entries(readJsonFile(file, 'config') ?? {});
     for (const [name, line] of entries)
-      if (typeof line !== 'string') throw new UsageError(`${file}: alias ${name} is not a text`, { hint: 'fix or delete the file' });
+      if (typeof line !== 'string') throw new UsageError(`${file}: alias ${name} is not a string`, { hint: 'fix or delete the file' });
     return new Map(entries as [string, string][]);
   }
   function change(work: (aliases: Map<string, string>) => void): void {

@@ -13,7 +13,7 @@ function readText(path: string, trust: Trust): string | undefined {
     return trust === 'private' ? readPrivate(path) : readUserFile(path, { isConfig: trust === 'config' });
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT') return undefined;
-    throw error instanceof UntrustedFile ? new UsageError(error.message, { hint: 'fix or remove it' }) : error;
+    throw error instanceof UntrustedFile ? new UsageError(error.message, { hint: 'fix or delete it' }) : error;
   }
 }
 

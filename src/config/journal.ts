@@ -244,7 +244,7 @@ function claimEntry({ locate, now, pid, own }: Store, id: string): Entry | undef
     const stored = readStored(files.entry);
     if (stored === undefined) return undefined;
     if (isInUse(stored, pid))
-      throw new InUseError(`${id} is being worked on by process ${stored.pid}`, { hint: 'wait for it to end, or interrupt it' });
+      throw new InUseError(`${id} is in use by process ${stored.pid}`, { hint: 'wait for that process to end, or interrupt it' });
     // Items that are done are counted again as the run passes them.
     const mine = { ...stored, ...own, doneItems: 0, doneBytes: 0, pids: [...new Set([...stored.pids, pid])] };
     writeStored(files.entry, mine);

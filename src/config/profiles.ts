@@ -33,7 +33,7 @@ const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** @throws {UsageError} for a name that is not valid as a file name. */
 export function checkProfileName(name: string): void {
   if (namePattern.test(name)) return;
-  throw new UsageError(`profile "${name}": a name has up to 64 letters, digits, dots, dashes and underscores`);
+  throw new UsageError(`profile "${name}": a name consists of up to 64 letters, digits, dots, dashes and underscores`);
 }
 
 function readValues(file: string, content: Readonly<Record<string, unknown>>): Profile['values'] {
@@ -43,7 +43,8 @@ function readValues(file: string, content: Readonly<Record<string, unknown>>): P
     if (name === undefined) {
       throw new UsageError(`${file}: unknown setting "${key}"`, { hint: `a profile may have ${profileSettings.join(', ')}` });
     }
-    if (!['string', 'number', 'boolean'].includes(typeof value)) throw new UsageError(`${file}: "${key}" is not a text, number or boolean`);
+    if (!['string', 'number', 'boolean'].includes(typeof value))
+      throw new UsageError(`${file}: "${key}" is not a string, number or boolean`);
     values[name] = String(value);
   }
   return values;
@@ -97,7 +98,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
       const close = nearest(name, names);
       const there = `there are: ${names.join(', ')}`;
       const hint =
-        names.length === 0 ? 'make one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
+        names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
       throw new UsageError(`profile "${name}" does not exist`, { hint });
     }
     return { name, values: readValues(file, content) };
@@ -123,7 +124,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
       lockWhile(`${fileOf(profile.name)}.lock`, () => {
         // On a case-insensitive file system, names that differ in case share one file, which is listed under one of them only.
         if (existsSync(fileOf(profile.name)))
-          throw new UsageError(`profile "${profile.name}" is one file with another profile on this file system`, {
+          throw new UsageError(`profile "${profile.name}" has the same file as another profile on this file system`, {
             hint: `choose another name; there are: ${list().join(', ')}`,
           });
         write(profile);

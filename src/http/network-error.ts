@@ -7,33 +7,33 @@ interface Words {
   transient?: true;
 }
 
-const trustHint = 'give the authority with --ca FILE; --insecure accepts any certificate and protects nothing';
+const trustHint = 'trust the certificate authority with --ca FILE; --insecure accepts any certificate and gives no protection';
 const untrusted: Words = { message: (host) => `the certificate of ${host} is not signed by a trusted authority`, hint: trustHint };
 const cut: Words = { message: (host) => `${host} closed the connection before the response was complete`, transient: true };
 const timeHint = 'check the URL, or allow more time with --timeout';
-const slow: Words = { message: (host) => `${host} did not answer in time`, hint: timeHint, transient: true };
-const idle: Words = { message: (host) => `${host} sent nothing for too long`, hint: 'allow more time with --timeout', transient: true };
+const slow: Words = { message: (host) => `${host} did not respond in time`, hint: timeHint, transient: true };
+const idle: Words = { message: (host) => `${host} sent no data for too long`, hint: 'allow more time with --timeout', transient: true };
 const notTls: Words = { message: (host) => `${host} does not speak TLS`, hint: 'check the URL and its port' };
-const largeHeaders: Words = { message: (host) => `${host} answered with headers that are too large` };
+const largeHeaders: Words = { message: (host) => `${host} responded with headers that are too large` };
 
 /** Messages for the error codes of Node.js. */
 const words: Readonly<Record<string, Words>> = {
   ECONNREFUSED: {
-    message: (host) => `nothing answers at ${host}: connection refused`,
+    message: (host) => `nothing is listening at ${host}: connection refused`,
     hint: 'check the URL; for the local service: cloud local start',
     transient: true,
   },
   ENOTFOUND: {
-    message: (host) => `there is no host ${host}: its name does not resolve`,
+    message: (host) => `host ${host} does not exist: its name does not resolve`,
     hint: 'check the URL: cloud profile get --explain',
   },
   EAI_AGAIN: {
-    message: (host) => `the name of ${host} cannot be resolved now`,
+    message: (host) => `the name of ${host} cannot be resolved at the moment`,
     hint: 'check the network connection and the URL: cloud profile get --explain',
     transient: true,
   },
-  EHOSTUNREACH: { message: (host) => `${host} cannot be reached: no route`, transient: true },
-  ENETUNREACH: { message: (host) => `${host} cannot be reached: no network`, transient: true },
+  EHOSTUNREACH: { message: (host) => `${host} cannot be reached: no route to host`, transient: true },
+  ENETUNREACH: { message: (host) => `${host} cannot be reached: network unreachable`, transient: true },
   ETIMEDOUT: slow,
   IDLE: idle,
   ECONNRESET: cut,
@@ -75,7 +75,7 @@ export function toNetworkError(error: unknown, url: URL): unknown {
   const known = words[code];
   if (known) return new NetworkError(known.message(url.host), { code, hint: known.hint, cause: error });
   if (code.startsWith('HPE_')) {
-    return new NetworkError(`${url.host} answered with something that is not HTTP`, {
+    return new NetworkError(`${url.host} sent a response that is not HTTP`, {
       code,
       hint: 'check the URL and its port',
       cause: error,

@@ -20,7 +20,7 @@ function parseProxy(address: string, variable: string): Proxy {
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   if (url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '') return { url, variable };
   throw new UsageError(`${variable}: "${hidePassword(address)}" is not the address of an HTTP proxy`, {
-    hint: `write it as http://HOST:PORT, or go without a proxy: unset ${variable}`,
+    hint: `write the address as http://HOST:PORT, or use no proxy: unset ${variable}`,
   });
 }
 
@@ -45,10 +45,10 @@ export function findProxy(url: URL, env: Readonly<Record<string, string | undefi
 function blame({ url, variable }: Proxy, error: unknown): unknown {
   const known = toNetworkError(error, url);
   if (!(known instanceof NetworkError)) return known;
-  return new NetworkError(`the proxy ${url.host} (${variable}) fails: ${known.message}`, {
+  return new NetworkError(`the proxy ${url.host} (${variable}) failed: ${known.message}`, {
     code: known.code,
     cause: error,
-    hint: `check ${variable}; hosts that are reached without a proxy belong into no_proxy`,
+    hint: `check ${variable}; list hosts to reach without a proxy in no_proxy`,
   });
 }
 
@@ -59,13 +59,13 @@ function explainStatus(proxy: Proxy, target: string, status: number, head: strin
   if (status === 407) {
     const [what, hint] =
       url.username === ''
-        ? ['wants a name and password', `give them in the address: ${variable}=http://NAME:PASSWORD@${url.host}`]
-        : ['does not accept the name and password', `check ${variable}`];
+        ? ['requires a user name and password', `add them to the address: ${variable}=http://NAME:PASSWORD@${url.host}`]
+        : ['rejected the user name and password', `check ${variable}`];
     return new NetworkError(`the proxy ${url.host} ${what}${scheme === '' ? '' : ` (${scheme})`}`, { code: 'ProxyRefused', hint });
   }
-  return new NetworkError(`the proxy ${url.host} (${variable}) refuses a tunnel to ${target} with status ${status}`, {
+  return new NetworkError(`the proxy ${url.host} (${variable}) refused a tunnel to ${target} with status ${status}`, {
     code: 'ProxyRefused',
-    hint: `hosts that are reached without a proxy belong into no_proxy`,
+    hint: `list hosts to reach without a proxy in no_proxy`,
   });
 }
 
@@ -78,9 +78,9 @@ function writeConnect({ url }: Proxy, target: string): string {
 /** Parses the response to CONNECT. @returns undefined while it is incomplete */
 function readStatus(received: Buffer): { status: number; head: string; rest: Buffer } | undefined {
   const text = received.toString('latin1');
-  if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw createFailure('HPE_INVALID_CONSTANT', 'it does not begin as a response');
+  if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw createFailure('HPE_INVALID_CONSTANT', 'it does not begin like a response');
   const end = text.indexOf('\r\n\r\n');
-  if ((end === -1 ? text.length : end) > largestHead) throw createFailure('HPE_HEADER_OVERFLOW', 'there is too much of a head');
+  if ((end === -1 ? text.length : end) > largestHead) throw createFailure('HPE_HEADER_OVERFLOW', 'the headers are too large');
   if (end === -1) return undefined;
   const [, digits] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |\r|$)/.exec(text) ?? [];
   if (digits === undefined) throw createFailure('HPE_INVALID_CONSTANT', 'the status line is malformed');
@@ -145,7 +145,7 @@ function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions
         if (answer === undefined) return;
         if (answer.status < 200 || answer.status >= 300) throw explainStatus(proxy, target, answer.status, answer.head);
         // The service must not send anything before the request.
-        if (answer.rest.length > 0) throw createFailure('HPE_STRICT', 'there is more than a response');
+        if (answer.rest.length > 0) throw createFailure('HPE_STRICT', 'extra bytes follow the response');
         settle(() => {
           socket.pause();
           resolve(socket);

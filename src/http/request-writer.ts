@@ -26,11 +26,11 @@ function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing
   delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
   if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
   if (body instanceof Uint8Array) given['content-length'] = String(body.length);
-  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is not a method of HTTP`);
+  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is not an HTTP method`);
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of Object.entries(given)) {
     if (!isToken(name) || !isFieldValue(value)) {
-      throw new UsageError(`the header ${JSON.stringify(name)} holds a character that cannot be sent in one`);
+      throw new UsageError(`the header ${JSON.stringify(name)} contains a character that is not allowed in headers`);
     }
     text += `${name}: ${value}\r\n`;
   }
@@ -87,14 +87,14 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
       if (isEnded()) return;
       if (chunk.length === 0) continue;
       missing -= chunk.length;
-      if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than was announced');
+      if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than its Content-Length');
       if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
       else await write(chunk);
       // The service may respond, and close, before the source reports its end.
       if (framing === 'length' && missing === 0) markSent();
     }
     if (isEnded()) return;
-    if (framing === 'length' && missing > 0) throw new NetworkError('the body is shorter than was announced');
+    if (framing === 'length' && missing > 0) throw new NetworkError('the body is shorter than its Content-Length');
     if (framing === 'chunked') await write(Buffer.from('0\r\n\r\n'));
   }
 

@@ -82,16 +82,16 @@ function readHead(text: string, method: string): Framed | undefined {
   const [, minor, digits] = statusLine.exec(first) ?? refuse('the status line is malformed');
   const status = Number(digits);
   const headers = readHeaders(lines);
-  if (status === 101) refuse('another protocol is offered', 'HPE_UNEXPECTED_UPGRADE');
-  if (status < 200) return minor === '1' ? undefined : refuse('HTTP/1.0 has nothing in advance');
+  if (status === 101) refuse('the response switches protocols', 'HPE_UNEXPECTED_UPGRADE');
+  if (status < 200) return minor === '1' ? undefined : refuse('HTTP/1.0 has no interim responses');
   const tokens = (headers['connection'] ?? '').toLowerCase().split(/[\t ]*,[\t ]*/);
   const stays = minor === '1' ? !tokens.includes('close') : tokens.includes('keep-alive');
   const coding = headers['transfer-encoding'];
   const length = readLength(headers['content-length']);
   if (method === 'HEAD' || status === 204 || status === 304) return { status, headers, length: 0, keepsAlive: stays, framing: 'none' };
   if (coding !== undefined) {
-    if (coding.toLowerCase() !== 'chunked' || minor === '0') refuse('the transfer-encoding is unknown', 'HPE_INVALID_TRANSFER_ENCODING');
-    if (length !== undefined) refuse('a length and a transfer-encoding contradict each other', 'HPE_UNEXPECTED_CONTENT_LENGTH');
+    if (coding.toLowerCase() !== 'chunked' || minor === '0') refuse('the transfer coding is unknown', 'HPE_INVALID_TRANSFER_ENCODING');
+    if (length !== undefined) refuse('the response has both Content-Length and Transfer-Encoding', 'HPE_UNEXPECTED_CONTENT_LENGTH');
     return { status, headers, length: undefined, keepsAlive: stays, framing: 'chunked' };
   }
   if (length !== undefined) return { status, headers, length, keepsAlive: stays, framing: length === 0 ? 'none' : 'length' };
@@ -101,7 +101,7 @@ function readHead(text: string, method: string): Framed | undefined {
 /** Detects other protocols from incomplete headers, without waiting for their end. */
 function checkBeginning(text: string): void {
   const isHead = text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text);
-  if (!isHead || /(?:^|[^\r])\n/.test(text)) refuse('it does not begin as a response');
+  if (!isHead || /(?:^|[^\r])\n/.test(text)) refuse('it does not begin like a response');
 }
 
 const nothing = Buffer.alloc(0);
@@ -158,7 +158,7 @@ export class ResponseParser {
       case 'trailers':
         return this.#takeTrailer(bytes);
       default:
-        return refuse('there is more than a response');
+        return refuse('extra bytes follow the response');
     }
   }
 
@@ -173,7 +173,7 @@ export class ResponseParser {
     const held = this.#held;
     const all = held.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([held, bytes]);
     const end = all.indexOf(mark);
-    if ((end === -1 ? all.length : end) > largestHead) refuse('there is too much of a head', 'HPE_HEADER_OVERFLOW');
+    if ((end === -1 ? all.length : end) > largestHead) refuse('the headers are too large', 'HPE_HEADER_OVERFLOW');
     // Copied, because the connection reuses its buffer.
     this.#held = end === -1 ? Buffer.from(all) : nothing;
     return end === -1 ? undefined : { text: all.toString('latin1', 0, end), rest: all.subarray(end + mark.length) };
@@ -189,7 +189,7 @@ export class ResponseParser {
     // An interim response, such as 100 or 103: the final one follows.
     if (head === undefined) {
       this.#interim += 1;
-      return this.#interim > mostInterim ? refuse('there is no end of interim responses') : taken.rest;
+      return this.#interim > mostInterim ? refuse('too many interim responses') : taken.rest;
     }
     this.#listener.head(head);
     if (head.framing === 'none') return this.#complete(taken.rest);
@@ -235,7 +235,7 @@ export class ResponseParser {
     if (taken === undefined) return nothing;
     if (taken.text === '') return this.#complete(taken.rest);
     this.#trailers += taken.text.length;
-    if (this.#trailers > largestHead) refuse('there are too many trailers', 'HPE_HEADER_OVERFLOW');
+    if (this.#trailers > largestHead) refuse('too many trailers', 'HPE_HEADER_OVERFLOW');
     readHeaders([taken.text]);
     return taken.rest;
   }

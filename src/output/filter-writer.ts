@@ -71,8 +71,8 @@ export function createFilterWriter(expression: Expression, isEach: boolean, isTe
       if (size >= chunkLength) return flush();
       turn ??= setImmediate(flushLater);
     } else if (size > longestText) {
-      throw new UsageError('--jq: this is too much JSON to be filtered as a whole', {
-        hint: 'where there are records, -o jsonl filters each',
+      throw new UsageError('--jq: the JSON output is too large to be filtered as a whole', {
+        hint: 'for lists of records: -o jsonl filters each record',
       });
     }
     return undefined;

@@ -29,7 +29,7 @@ function explainSyntax(stderr: string): UsageError {
   const [line = ''] = stderr.split('\n');
   const [, what = line, row, column] = /^jq: error: (.*?)(?: at <top-level>, line (\d+), column (\d+))?:?$/u.exec(line) ?? [];
   const place = row === undefined ? '' : ` (line ${row}, column ${column ?? ''})`;
-  return new UsageError(`--jq: ${what}${place}`, { hint: 'expressions are those of jq: cloud help scripting' });
+  return new UsageError(`--jq: ${what}${place}`, { hint: 'write a jq expression: cloud help scripting' });
 }
 
 /** The reason why an expression failed on the data. */

@@ -151,7 +151,7 @@ function summarize({ done, moved, kept, begun }: Totals, { failures, others, ret
     return others === 1 ? undefined : `${countOf(others, 'file')} in ${formatDuration(milliseconds)}`;
   const speed = milliseconds > 0 ? ` (${formatRate((moved / milliseconds) * 1000)})` : '';
   const earlier = kept > 0 ? `, ${formatSize(kept)} kept from an earlier run` : '';
-  const repeated = retries > 0 ? `, ${countOf(retries, 'request')} repeated` : '';
+  const repeated = retries > 0 ? `, ${countOf(retries, 'request')} retried` : '';
   const failure = failures > 0 ? `, ${failures} failed` : '';
   return `${countOf(done, 'file')}, ${formatSize(moved)} in ${formatDuration(milliseconds)}${speed}${earlier}${repeated}${failure}`;
 }

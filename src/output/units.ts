@@ -31,7 +31,7 @@ export function parseSize(text: string): number {
   const power = sizeLetters.findIndex((each) => each === letter.toUpperCase()) + 1;
   const bytes = Math.round(Number(digits) * (end.toUpperCase() === 'B' ? 1000 : 1024) ** power);
   if (match === null || !Number.isSafeInteger(bytes)) {
-    throw new UsageError(`"${text}" is not a size`, { hint: 'sizes are bytes, or numbers with k, M, G or T: 512, 100k, 128M, 1.5GiB' });
+    throw new UsageError(`"${text}" is not a size`, { hint: 'write bytes, or a number with k, M, G or T: 512, 100k, 128M, 1.5GiB' });
   }
   return bytes;
 }
@@ -77,7 +77,7 @@ export function parseDuration(text: string): number {
   for (const [, digits, unit = ''] of isDuration ? parts.matchAll(/(\d+(?:\.\d+)?)(ms|[wdhms])/g) : [])
     sum += Number(digits) * (durationUnits[unit] ?? 0);
   if (!Number.isSafeInteger(Math.round(sum))) {
-    throw new UsageError(`"${text}" is not a duration`, { hint: 'durations are numbers with ms, s, m, h, d or w: 250ms, 45s, 1h30m, 2d' });
+    throw new UsageError(`"${text}" is not a duration`, { hint: 'write numbers with ms, s, m, h, d or w: 250ms, 45s, 1h30m, 2d' });
   }
   return Math.round(sum);
 }

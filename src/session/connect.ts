@@ -32,7 +32,7 @@ function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void
   if (rate === undefined) return () => Promise.resolve();
   const count = readCount(rate);
   if (count === 0)
-    throw new UsageError(`${rate.source}: at 0 requests per second nothing would be sent`, {
+    throw new UsageError(`${rate.source}: a rate of 0 requests per second would send nothing`, {
       hint: 'for no limit, leave out --max-requests-per-second',
     });
   let next = performance.now();

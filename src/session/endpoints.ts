@@ -16,7 +16,7 @@ export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'acc
     });
   }
   return new NoProfileError(`no ${words} is known: there is no profile yet`, {
-    hint: 'make a profile, which asks for what it needs: cloud profile create NAME\nor try everything on this machine: cloud local start',
+    hint: 'create a profile interactively: cloud profile create NAME\nor try everything on this machine: cloud local start',
   });
 }
 
@@ -30,8 +30,8 @@ export function readUrl(settings: Sources, service: ServiceName): URL {
   if (!URL.canParse(text)) throw new UsageError(`${source}: "${text}" is not a URL`);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
-    throw new UsageError(`${source}: the URL holds a name or password, which these services do not take`, {
-      hint: 'requests are signed with a key: leave out what stands before the @',
+    throw new UsageError(`${source}: the URL contains a user name or password, which these services do not accept`, {
+      hint: 'requests are signed with a key: remove the part before the @',
     });
   checkTransport(url, readFlag(settings.allowHttp));
   return url;

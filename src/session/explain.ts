@@ -33,23 +33,23 @@ function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'pro
   if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
   if (user === '' && (error.status === 401 || error.code === 'KeyDoesNotExist')) {
     const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
-    const register = `register its public half, signed by a key that the account has: cloud keys create ${file} --key-file OTHER`;
+    const register = `register its public key, signed with a registered key: cloud keys create ${file} --key-file OTHER`;
     return withHint(
       error,
-      `the account ${account?.value ?? ''} may not have this key; ${register}\nthe keys of this machine: cloud keys local`,
+      `the account ${account?.value ?? ''} may lack this key; ${register}\nthe keys of this machine: cloud keys local`,
     );
   }
   if (user === '') return error;
   if (error.status === 401) {
     const line = `cloud users keys list ${quoteShell(user)}`;
-    return withHint(error, `a key of ${user} must sign: --key-file FILE or --key-id FINGERPRINT; the account sees which: ${line}`);
+    return withHint(error, `sign with a key of ${user}: --key-file FILE or --key-id FINGERPRINT; the account lists them with: ${line}`);
   }
   if (error.status !== 403) return error;
   const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
   if (action === '') return error;
   const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
   const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
-  return withHint(error, `the account sees why with: ${line}`);
+  return withHint(error, `the account finds the reason with: ${line}`);
 }
 
 /** Explains a common mistake: `/x` is the account x, not a path below one's own directory. */
@@ -81,7 +81,7 @@ function completeHint(error: CloudError, argv: readonly string[]): CloudError {
 
 /** Hints for errors that are the same for every command. */
 function adviseOnCode({ code, status, message }: ApiError): string | undefined {
-  if (code === 'InvalidRoleTag') return 'the roles there are: cloud roles list';
+  if (code === 'InvalidRoleTag') return 'list the roles: cloud roles list';
   const [, noun] = /there is no (user|policy|role) "/.exec(message) ?? [];
   if (noun !== undefined) return `cloud ${noun === 'policy' ? 'policies' : `${noun}s`} list`;
   const [, above] = status === 404 ? (/^(\/[^/\s]+\/(?:\S+\/)*)[^/\s]+ does not exist/.exec(message) ?? []) : [];

@@ -64,12 +64,12 @@ function readTarget(text: string): { url: URL; target: string } {
   const [, target = ''] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(text) ?? [];
   if (!URL.canParse(text) || !target.startsWith('/')) {
     throw new UsageError('this is not a URL with a path (https://HOST/PATH?...)', {
-      hint: 'put it in quotes: the shell takes & and ? otherwise',
+      hint: 'put the URL in quotes, or the shell interprets & and ?',
     });
   }
   if (isPresignedTarget(target)) return { url: new URL(text), target };
   throw new UsageError('this URL is not signed: its query has neither signature nor keyId', {
-    hint: 'put it in quotes: the shell takes & otherwise\nsigned URLs are made by: cloud stor sign PATH, cloud api sign PATH',
+    hint: 'put the URL in quotes, or the shell interprets &\nto create a signed URL: cloud stor sign PATH, cloud api sign PATH',
   });
 }
 

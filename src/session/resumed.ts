@@ -32,6 +32,6 @@ export function describeConnection(
 export function findProfile(profiles: Profiles, { profile }: Connection): Profile | undefined {
   if (profile === undefined) return undefined;
   if (!profiles.exists(profile))
-    throw new UsageError(`the profile "${profile}" of this work does not exist any more`, { hint: 'make it again, or add --drop' });
+    throw new UsageError(`the profile "${profile}" of this work no longer exists`, { hint: 'create it again, or add --drop' });
   return profiles.read(profile);
 }

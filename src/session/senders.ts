@@ -92,7 +92,7 @@ export class Senders {
     const values = settings();
     const insecure = readFlag(values.insecure);
     if (insecure && this.#senders.size === 0)
-      warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
+      warn('TLS certificates are not checked (--insecure): anyone on the network path can read and change the data');
     const idleTimeout = readIdleTimeout(values);
     const ca = this.authority();
     return {

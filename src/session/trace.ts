@@ -56,6 +56,6 @@ export function createTrace(level: number, write: (line: string) => void): (even
       show('<', `${response.status} in ${milliseconds} ms${time === undefined ? '' : ` (service ${time} ms)`}, request ${id}`);
       if (level > 1) showHeaders('<', response.headers);
       if (level > 1 && isText(response.headers)) response.body = copyBody(response.body, (text) => show('<', text));
-    } else show('*', `${explain(event.error).message}; trying again in ${Math.round(event.wait)} ms`);
+    } else show('*', `${explain(event.error).message}; retrying in ${Math.round(event.wait)} ms`);
   };
 }

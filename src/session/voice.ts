@@ -18,11 +18,11 @@ export function createNotices(voice: Voice, { now, isSilent }: { now: () => numb
   return {
     retry: (error: unknown, wait: number): void => {
       voice.retried += 1;
-      if (wait >= longWait) say(`${explain(error).message}; trying again`);
+      if (wait >= longWait) say(`${explain(error).message}; retrying`);
     },
     /** Watches a request that has been sent completely; the returned function is called when the response starts. */
     watch: (host: string): (() => void) => {
-      const timer = setTimeout(() => say(`still waiting for a response of ${host}`), noticePause);
+      const timer = setTimeout(() => say(`still waiting for a response from ${host}`), noticePause);
       timer.unref();
       return () => clearTimeout(timer);
     },

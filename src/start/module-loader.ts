@@ -44,7 +44,7 @@ function openBundle(): number {
   try {
     return openSync(build, 'r');
   } catch {
-    writeSync(stderr, `cloud: ${build} cannot be read: where another release has just been installed, run the command again\n`);
+    writeSync(stderr, `cloud: ${build} cannot be read: if another release was just installed, run the command again\n`);
     return process.exit(1);
   }
 }
@@ -54,7 +54,7 @@ function readCode(opened: number, name: string): string {
   const place = findPlace(name);
   const bytes = Buffer.allocUnsafeSlow(place?.length ?? 0);
   if (place === undefined || readSync(opened, bytes, 0, place.length, place.begin) !== place.length)
-    throw new Error(`${build} does not hold ${name}`);
+    throw new Error(`${build} does not contain ${name}`);
   return bytes.toString('latin1');
 }
 

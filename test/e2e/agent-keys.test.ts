@@ -11,7 +11,7 @@ test('an agent with several keys: the hint lists each with its fingerprint and t
     cloud keys list --url https://127.0.0.1:1 --account demo`);
   const [rsa = '', ecdsa = ''] = stdout.split('\n').map((line) => line.replace('MD5:', ''));
   expect(code).toBe(4);
-  expect(stderr).toContain('the ssh-agent holds 2 keys; name one with --key-id');
-  expect(stderr).toContain(`hint: --key-id ${rsa}: ssh-rsa my rsa, serves both services\n`);
-  expect(stderr).toMatch(new RegExp(`hint: --key-id ${ecdsa}: ecdsa-sha2-\\S+ my ecdsa, serves the compute service\n`));
+  expect(stderr).toContain('the ssh-agent holds 2 keys; choose one with --key-id');
+  expect(stderr).toContain(`hint: --key-id ${rsa}: ssh-rsa my rsa, works with both services\n`);
+  expect(stderr).toMatch(new RegExp(`hint: --key-id ${ecdsa}: ecdsa-sha2-\\S+ my ecdsa, works with the compute service\n`));
 });

@@ -137,7 +137,7 @@ describe('a data directory that somebody else prepared is refused in one line, a
         2,
         '',
         expect.stringMatching(
-          /^cloud local .*: data directory \S+ is not safe to use: [^\n]*\nhint: name another directory with --data DIR\n$/u,
+          /^cloud local .*: data directory \S+ is not safe to use: [^\n]*\nhint: choose another directory with --data DIR\n$/u,
         ),
       ]);
     }

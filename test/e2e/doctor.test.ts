@@ -41,7 +41,13 @@ describe('with the local service', () => {
     ['rsa', '', 'compute', 'the signature is not one of a known key', /cloud keys create .*KEY\.pub --key-file OTHER/],
     ['rsa', '', 'storage', /^the key \S+ does not exist$/, /cloud keys create .*KEY\.pub --key-file OTHER/],
     ['rsa', 'secret', 'key', /, encrypted$/, /^to give its passphrase once: ssh-add .*KEY$/],
-    ['ed25519', '', 'key', 'the compute service takes RSA and ECDSA keys, and this one is ed25519', /^make one: ssh-keygen -t rsa -b 3072/],
+    [
+      'ed25519',
+      '',
+      'key',
+      'the compute service takes RSA and ECDSA keys, and this one is ed25519',
+      /^create one: ssh-keygen -t rsa -b 3072/,
+    ],
   ] as const)('a key of type %s with the passphrase "%s": %s says why and what to type', async (type, passphrase, check, detail, fix) => {
     const key = join(user.home, `${type}${passphrase}-${check}`);
     execFileSync('ssh-keygen', ['-q', '-t', type, '-N', passphrase, '-f', key]);
@@ -145,7 +151,7 @@ describe('with the local service', () => {
 
   it('says that nothing answers, and where an authority is not trusted', async () => {
     const silent = await examine('--url', 'https://localhost:1', '--retries', '0');
-    expect(silent.found('compute')).toMatchObject({ status: 'failed', detail: 'nothing answers at localhost:1: connection refused' });
+    expect(silent.found('compute')).toMatchObject({ status: 'failed', detail: 'nothing is listening at localhost:1: connection refused' });
     const stranger = await serveUntrusted('HTTP/1.1 200 OK\r\n\r\n');
     try {
       const { code, found } = await examine('--url', stranger.url, '--retries', '0');
@@ -195,7 +201,7 @@ describe('without a profile', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(/^cloud images list: no .* is known: there is no profile yet$/),
-      'hint: make a profile, which asks for what it needs: cloud profile create NAME',
+      'hint: create a profile interactively: cloud profile create NAME',
       'hint: or try everything on this machine: cloud local start',
       '',
     ]);

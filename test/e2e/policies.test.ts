@@ -140,10 +140,10 @@ test('a refused sub-user is pointed to the question that explains the refusal, a
   const asAlice = (...words: string[]) => user.here([...words, '--user', 'alice', '--key-file', key]);
   const refused = await asAlice('keys', 'list');
   expect(refused.code).toBe(4);
-  const line = /hint: the account sees why with: (cloud policies simulate alice listkeys \/\S+)/.exec(refused.stderr)?.[1] ?? '';
+  const line = /hint: the account finds the reason with: (cloud policies simulate alice listkeys \/\S+)/.exec(refused.stderr)?.[1] ?? '';
   expect((await user.shell(line)).stdout).toBe('Denied: alice may not listkeys /demo/keys.\nNo role is active.\n');
   const unsigned = await user.here(['keys', 'list', '--user', 'alice']);
-  expect([unsigned.code, unsigned.stderr]).toEqual([4, expect.stringContaining('\nhint: a key of alice must sign: --key-file FILE')]);
+  expect([unsigned.code, unsigned.stderr]).toEqual([4, expect.stringContaining('\nhint: sign with a key of alice: --key-file FILE')]);
   expect(await user.here(['keys', 'list', '--user', '', '--columns', ''], { env: { CLOUD_USER: 'alice' } })).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^NAME +FINGERPRINT\n/) as string,

@@ -68,7 +68,7 @@ test.each([
 });
 
 const misdeeds: Readonly<Record<string, [Misdeed, RegExp]>> = {
-  'never answers': [() => undefined, /did not answer in time/u],
+  'never answers': [() => undefined, /did not respond in time/u],
   'sends a byte now and then': [
     async (socket) => {
       for (const byte of `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(1000)}`) {
@@ -77,7 +77,7 @@ const misdeeds: Readonly<Record<string, [Misdeed, RegExp]>> = {
         await new Promise((next) => void setTimeout(next, 200));
       }
     },
-    /did not answer in time/u,
+    /did not respond in time/u,
   ],
   'closes the connection': [(socket) => void socket.destroy(), /closed the connection/u],
   'answers without end': [
@@ -93,11 +93,11 @@ const misdeeds: Readonly<Record<string, [Misdeed, RegExp]>> = {
       void socket.end(
         'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="x\u001b[31m"\r\nContent-Length: 0\r\n\r\n',
       ),
-    /wants a name and password \(Basic\)\nhint: [^\n]*https_proxy=http:\/\/NAME:PASSWORD@/u,
+    /requires a user name and password \(Basic\)\nhint: [^\n]*https_proxy=http:\/\/NAME:PASSWORD@/u,
   ],
   'sends elsewhere': [
     (socket) => void socket.end('HTTP/1.1 302 Found\r\nLocation: https://login.example.com/\r\nContent-Length: 0\r\n\r\n'),
-    /refuses a tunnel to cloud\.example\.test:443 with status 302/u,
+    /refused a tunnel to cloud\.example\.test:443 with status 302/u,
   ],
 };
 
@@ -179,7 +179,7 @@ test('a proxy that is not there is named, not the service', async () => {
   const { host, close } = await startProxy(() => undefined);
   await close();
   const { code, stderr } = await run({ https_proxy: host });
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`the proxy ${host} (https_proxy) fails: nothing answers at ${host}`)]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`the proxy ${host} (https_proxy) failed: nothing is listening at ${host}`)]);
 });
 
 test('hosts of no_proxy are reached without it', async () => {

@@ -64,8 +64,8 @@ test.each([
   [['-r', 'site', 'deep/site', '-T', '--backup-dir', 'deep'], 'holds the target itself'],
   [['f', 'w/', '--backup-dir', 'w'], 'is the target itself'],
   [['f', 'w/f', '--backup-dir', 'w/f'], 'is in what is stored'],
-  [['f', 'w/f', '--backup-dir', 'old', '--no-clobber'], 'contradict'],
-  [['--untar', 'f', 'w', '--backup-dir', 'old'], 'contradict'],
+  [['f', 'w/f', '--backup-dir', 'old', '--no-clobber'], 'cannot be combined'],
+  [['--untar', 'f', 'w', '--backup-dir', 'old'], 'cannot be combined'],
 ])('%j is refused before anything is done', async (words, message) => {
   const refused = await run('put', ...words);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);

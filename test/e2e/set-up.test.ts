@@ -82,7 +82,7 @@ test('who begins with nothing is told the next line by each command', async () =
   });
   expect(await ask('keys', 'create')).toEqual([
     2,
-    'cloud keys create: no key is named, and there is no HOME/.ssh/id_rsa.pub\nhint: make one: ssh-keygen -t rsa -b 3072 -f HOME/.ssh/id_rsa\nhint: or name another: cloud keys create FILE\n',
+    'cloud keys create: no key was given, and HOME/.ssh/id_rsa.pub does not exist\nhint: create one: ssh-keygen -t rsa -b 3072 -f HOME/.ssh/id_rsa\nhint: or give another file: cloud keys create FILE\n',
   ]);
   rmSync(join(home, '.config/cloud/config.json'));
   expect(await ask('profile', 'get')).toEqual([2, 'cloud profile get: there is no current profile\nhint: cloud profile use first\n']);

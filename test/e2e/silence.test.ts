@@ -61,7 +61,7 @@ describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
     if (met === 0) return expect(code).not.toBe(130);
     expect([code, stderr]).toEqual([
       expect.toSatisfy((each: number) => [1, 5, 6].includes(each)),
-      expect.stringContaining('sent nothing for too long'),
+      expect.stringContaining('sent no data for too long'),
     ]);
     expect(spentMs).toBeLessThan(timeoutMs + graceMs + othersMs);
   });
@@ -89,6 +89,6 @@ test('--wait-timeout ends the waiting also while the service is silent, and --re
     });
   }
   const refused = await user.here(['jobs', 'wait', id, '--retries', '0', '--stor-url', 'http://127.0.0.1:1']);
-  expect(refused.stderr).not.toContain('trying again');
+  expect(refused.stderr).not.toContain('retrying');
   expect(refused.code).toBe(1);
 });

@@ -212,7 +212,7 @@ test('contradictions and impossible sides are told in one line', async () => {
     [['stor:nothing', 'ten'], 'does not exist'],
     [['stor:object', 'ten'], 'is an object, not a directory'],
     [['stor:one', 'stor:one/d'], 'overlap'],
-    [['ten', 'stor:x', '--checksum', '--size-only'], 'contradict'],
+    [['ten', 'stor:x', '--checksum', '--size-only'], 'cannot be combined'],
     [['ten', 'stor:x', '--exclude', '[z-a]'], 'is not a pattern'],
   ];
   for (const [words, message] of cases) {

@@ -105,8 +105,8 @@ test('an emptied source deletes nothing, and what comes back is taken', async ()
 });
 
 test.each([
-  [['--watch', '--dry-run'], '--watch and --dry-run contradict each other'],
-  [['--watch', '--plan', 'p'], '--watch and --plan contradict each other'],
+  [['--watch', '--dry-run'], '--watch and --dry-run cannot be combined'],
+  [['--watch', '--plan', 'p'], '--watch and --plan cannot be combined'],
   [['--watch-interval', '1s'], '--watch-interval is about --watch'],
   [['--watch', '-o', 'table'], 'there is no last step'],
   [['--watch', '--delete'], 'there is no terminal'],

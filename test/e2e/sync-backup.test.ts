@@ -98,7 +98,7 @@ test('a backup directory that is synced itself, or at the other side, is refused
     [['stor:up', 'up', '--backup-dir', 'stor:old'], 'is not where the target is'],
     [['stor:up', 'up', '--backup-dir', 'way/old'], 'is in a directory that is synced'],
     [['stor:down', 'stor:up', '--backup-dir', 'stor:down/old'], 'is in a directory that is synced'],
-    [['up', 'stor:up', '--backup-dir', 'stor:old', '--plan', '-'], 'contradict'],
+    [['up', 'stor:up', '--backup-dir', 'stor:old', '--plan', '-'], 'cannot be combined'],
   ] as const) {
     const { code, stderr } = await run('sync', ...words);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

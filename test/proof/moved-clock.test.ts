@@ -22,7 +22,7 @@ function expectSkew({ code, stdout, stderr }: Outcome, direction: string): void 
   expect([code, stdout], stderr).toEqual([4, '']);
   const [first = '', second, ...more] = stderr.trim().split('\n');
   expect(first).toMatch(new RegExp(`the clock of this machine is (?:59\\d|60\\d|61\\d) seconds ${direction} the clock of localhost`, 'u'));
-  expect([second, more]).toEqual([expect.stringContaining('hint: set the clock: requests are refused when it is more than 300'), []]);
+  expect([second, more]).toEqual([expect.stringContaining('hint: set the clock: services reject requests if it is more than 300'), []]);
 }
 
 const lines = [

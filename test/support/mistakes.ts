@@ -81,7 +81,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor sync nothere stor:docs', 'HOME/nothere: no such directory', 'ls HOME'],
   [
     'stor sync docs stor:docs --checksum --size-only',
-    '--checksum and --size-only contradict each other',
+    '--checksum and --size-only cannot be combined',
     'leave out --size-only or --checksum',
   ],
   ['stor put docs y', 'docs is a directory', 'to put a tree: cloud stor put -r docs y'],
@@ -106,7 +106,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor put docs/a.txt x --part-size 1M', '--part-size: 1048576 bytes are too few: a part has at least 5 MiB', '--part-size 5M'],
   ['stor put docs/a.txt x --bwlimit 0', '--bwlimit: nothing would move at 0 bytes in a second', 'for no limit, leave out --bwlimit'],
   ["stor put docs/a.txt x --exclude '*.tmp'", '--include and --exclude choose files of trees', 'add -r'],
-  ['stor put docs/a.txt x --max-size 10X', '"10X" is not a size', 'sizes are bytes, or numbers with k, M, G or T: 512, 100k, 128M, 1.5GiB'],
+  ['stor put docs/a.txt x --max-size 10X', '"10X" is not a size', 'write bytes, or a number with k, M, G or T: 512, 100k, 128M, 1.5GiB'],
   ['stor get one nodir/', 'nodir/: no such directory', 'mkdir nodir/'],
   ['stor get nothere', '/demo/stor/nothere does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor get nothere f', '/demo/stor/nothere does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
@@ -150,7 +150,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
     '--exec: {} stands inside quotes: it is an argument of its own',
     'the path is "$1": --exec \'echo "$1"\'',
   ],
-  ['stor find docs --size 10X', '"10X" is not a size', 'sizes are bytes, or numbers with k, M, G or T: 512, 100k, 128M, 1.5GiB'],
+  ['stor find docs --size 10X', '"10X" is not a size', 'write bytes, or a number with k, M, G or T: 512, 100k, 128M, 1.5GiB'],
   ['stor meta set one', 'nothing to set: give KEY=VALUE', 'cloud stor meta set one KEY=VALUE'],
   ['stor meta get one nokey', '/demo/stor/one has no header m-nokey', 'those it has: cloud stor meta get /demo/stor/one'],
   ['stor sign nothere', '/demo/stor/nothere does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
@@ -158,13 +158,13 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   [
     'stor roles set one nosuchrole',
     'the account has no role "nosuchrole": create it first (InvalidRoleTag)',
-    'the roles there are: cloud roles list',
+    'list the roles: cloud roles list',
   ],
-  ['stor ls --timeout 5x', '"5x" is not a duration', 'durations are numbers with ms, s, m, h, d or w: 250ms, 45s, 1h30m, 2d'],
+  ['stor ls --timeout 5x', '"5x" is not a duration', 'write numbers with ms, s, m, h, d or w: 250ms, 45s, 1h30m, 2d'],
   ['stor ls --retries many', 'option --retries: "many" is not a whole number', 'such as --retries 4'],
   [
     'stor ls --max-requests-per-second 0',
-    'option --max-requests-per-second: at 0 requests per second nothing would be sent',
+    'option --max-requests-per-second: a rate of 0 requests per second would send nothing',
     'for no limit, leave out --max-requests-per-second',
   ],
   [
@@ -241,12 +241,12 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['mpu get nothere', 'multipart upload "nothere" does not exist', 'cloud mpu list'],
   [
     'images list --url http://cloud.example.com',
-    'http://cloud.example.com is not protected by TLS: refused',
-    'use an https URL; where plain HTTP is right, say so in the profile: cloud profile edit --allow-http',
+    'http://cloud.example.com is not protected by TLS: no request was sent',
+    'use an https URL, or allow plain HTTP in the profile: cloud profile edit --allow-http',
   ],
   [
     'images list --url https://localhost:1',
-    'nothing answers at localhost:1: connection refused',
+    'nothing is listening at localhost:1: connection refused',
     'check the URL; for the local service: cloud local start',
   ],
   [

@@ -25,7 +25,7 @@ function checkUse(context: Context, key: LocalKey, service: ServiceName): Findin
   const takesCurve = service === 'storage' && key.type === 'ecdsa' && readFlag(context.settings().storEcdsa);
   if (takesCurve || key.usableFor.includes(service)) return [];
   const types = service === 'compute' ? 'RSA and ECDSA' : 'RSA and DSA';
-  const fix = `make one: ssh-keygen -t rsa -b 3072${service === 'storage' ? '\nor name another for the storage: the setting storKeyId' : ''}`;
+  const fix = `create one: ssh-keygen -t rsa -b 3072${service === 'storage' ? '\nor name another for the storage: the setting storKeyId' : ''}`;
   return [failed('key', `the ${service} service takes ${types} keys, and this one is ${key.type}`, fix)];
 }
 

@@ -100,7 +100,7 @@ export async function readNewJob({ world, account }: Pick<Context, 'world' | 'ac
     }
     return { ...(values.name !== undefined && { name: values.name }), phases };
   }
-  if (phases.length > 0) throw new UsageError('--from and --map or --reduce contradict each other: the file has the phases');
+  if (phases.length > 0) throw new UsageError('--from and --map or --reduce cannot be combined: the file has the phases');
   const record = (await readRecord(world, values.from, storage.createJob.fields, { ignore: added })) as Partial<NewJob>;
   if (record.phases === undefined || record.phases.length === 0) {
     throw new UsageError(`${values.from}: phases: is missing`, { hint: 'write one: phases: [{ exec: "wc -l" }]' });

@@ -27,7 +27,9 @@ export function requireOwnProfile({ settings, profiles }: Context): Profile {
   const values = settings();
   const name = values.profile?.value || profiles.current();
   if (name === undefined)
-    throw new UsageError('no profile is in use, so there is none to switch to a new key', { hint: 'make one: cloud profile create NAME' });
+    throw new UsageError('no profile is in use, so there is none to switch to a new key', {
+      hint: 'create one: cloud profile create NAME',
+    });
   const other = identity.map((setting) => values[setting]).find((each) => each !== undefined && each.source !== `profile ${name}`);
   if (other !== undefined)
     throw new UsageError(`${other.source} replaces what profile ${name} says: its key cannot be rotated so`, {

@@ -110,7 +110,7 @@ function checkLength({ path, size }: Opened, received: number): void {
 
 function checkMd5({ path, md5 }: Opened, computed: string): void {
   if (md5 === undefined || md5 === computed) return;
-  throw new NetworkError(`${printRemotePath(path)} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+  throw new NetworkError(`${printRemotePath(path)} was damaged in transit: its MD5 differs`, { code: 'DamagedReply' });
 }
 
 async function readWhole(body: Opened['body'], throttle: Engine['throttle'], ticket: Ticket): Promise<Uint8Array> {

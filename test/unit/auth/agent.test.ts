@@ -98,15 +98,15 @@ describe('keys of the ssh-agent', () => {
 describe('agents that do not work', () => {
   it.each([
     ['nobody', async () => join(folder, 'nobody'), /nothing listens on/],
-    ['one that hangs up', () => pretend('silent', Buffer.alloc(0)), /closed the connection without an answer/],
-    ['one that answers nonsense', () => pretend('chatty', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')), /makes no sense/],
-    ['one whose answer is cut', () => pretend('short', Buffer.from('000000050c000000ff', 'hex')), /makes no sense/],
+    ['one that hangs up', () => pretend('silent', Buffer.alloc(0)), /closed the connection without a response/],
+    ['one that answers nonsense', () => pretend('chatty', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')), /invalid response/],
+    ['one whose answer is cut', () => pretend('short', Buffer.from('000000050c000000ff', 'hex')), /invalid response/],
     ['one that refuses', () => pretend('refusing', Buffer.from('0000000105', 'hex')), /refuses to list/],
-    ['one that never answers', () => pretend('stuck'), /did not answer in 3 s/],
+    ['one that never answers', () => pretend('stuck'), /did not respond within 3 s/],
   ])('explains %s', async (_, prepare, message) => {
     const error = await catchError(listAgentKeys(await prepare()));
     expect(error).toBeInstanceOf(KeyError);
     expect(error.message).toMatch(message);
-    expect(error.hint).toMatch(/^(?:see whether the agent answers|unlock it)/);
+    expect(error.hint).toMatch(/^(?:check the agent|unlock it)/);
   });
 });

@@ -153,7 +153,7 @@ describe('reading the Authorization header', () => {
     ['Signature keyId="/demo/keys/laptop",algorithm="rsa-sha256",', 'syntax', /malformed/],
     ['Signature keyId="/demo/keys/laptop",signature="AAAA"', 'syntax', /lacks algorithm/],
     ['Signature keyId="",algorithm="rsa-sha256",signature="AAAA"', 'syntax', /lacks keyId/],
-    ['Signature keyId="a",keyId="b",algorithm="rsa-sha256",signature="AAAA"', 'syntax', /names keyId twice/],
+    ['Signature keyId="a",keyId="b",algorithm="rsa-sha256",signature="AAAA"', 'syntax', /has the parameter keyId twice/],
     ['Signature keyId="a",algorithm="rsa-sha256",signature="AAAA" BBBB', 'syntax', /text follows/],
     ['Signature keyId="a",algorithm="rsa-sha256" not base64!', 'syntax', /not base64/],
   ])('refuses %j', (header, reason, message) => {

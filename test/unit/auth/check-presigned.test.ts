@@ -80,7 +80,7 @@ test('another key, another hash, and what nothing explains', async () => {
   const foreign = checkPresigned(await make((text) => text, { by: other }), known, now);
   expect([foreign.result, foreign.problems.join()]).toEqual(['differs', expect.stringContaining('(key 1)')]);
   const long = checkPresigned(await make((text) => text, { hash: 'sha512' }), known, now);
-  expect([long.result, long.problems]).toEqual(['differs', ['it was signed with rsa-sha512, but its algorithm is rsa-sha256']]);
+  expect([long.result, long.problems]).toEqual(['differs', ['it was signed with rsa-sha512, but its parameter algorithm is rsa-sha256']]);
   const odd = checkPresigned(await make(() => 'something else'), known, now);
   expect([odd.result, odd.difference, odd.methods]).toEqual(['differs', undefined, []]);
   expect(checkPresigned(await make((text) => text), known.slice(1), now)).toMatchObject({
@@ -103,8 +103,8 @@ test('what a service refuses whatever the signature is', async () => {
     checkPresigned({ ...good, target: change(good.target) }, known, at).problems.join('; ');
   expect(problemsOf((target) => target, now + 70_000)).toBe('the pre-signed URL expired 10 s ago');
   expect(problemsOf((target) => target.replace(/&expires=\d+/, ''))).toContain('lacks expires');
-  expect(problemsOf((target) => target.replace('rsa-sha256', 'md5'))).toContain('does not take the algorithm md5');
-  expect(problemsOf((target) => target.replace('%2Fkeys%2F', '%2Fkey%2F'))).toContain('is not of the form');
+  expect(problemsOf((target) => target.replace('rsa-sha256', 'md5'))).toContain('does not accept the algorithm md5');
+  expect(problemsOf((target) => target.replace('%2Fkeys%2F', '%2Fkey%2F'))).toContain('does not have the form');
   expect(problemsOf((target) => `${target}&user=%ff`)).toContain('not percent-encoded');
   expect(problemsOf((target) => `${target}&method=PUT`)).toBe('');
   const { problems } = checkPresigned({ ...good, target: `${good.target}&method=PUT`, method: 'GET' }, known, now);

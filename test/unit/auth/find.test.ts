@@ -93,7 +93,7 @@ describe('finding a key by fingerprint', () => {
   it('says what is wrong with the one that matches', async () => {
     expect((await catchError(findSigner({ keyId: md5Of('shared'), sshDir }))).hint).toBe(`chmod 600 ${locate('shared')}`);
     const away = showFingerprint(join(root, 'away'), 'md5');
-    expect((await catchError(findSigner({ keyId: away, sshDir }))).message).toContain(`its private half ${locate('away')} is not there`);
+    expect((await catchError(findSigner({ keyId: away, sshDir }))).message).toContain(`the private key ${locate('away')} is missing`);
     const hardware = showFingerprint(locate('sk.pub'), 'sha256');
     expect((await catchError(findSigner({ keyId: hardware, sshDir }))).message).toContain('cannot sign for these services');
     await expect(findSigner({ keyId: 'laptop', sshDir })).rejects.toBeInstanceOf(UsageError);
@@ -106,7 +106,7 @@ describe('finding a key by file, and the default key', () => {
     expect((await findSigner({ keyFile: locate('work'), keyId: md5Of('work'), sshDir })).source).toBe(locate('work'));
     const error = await catchError(findSigner({ keyFile: locate('work'), keyId: md5Of('id_rsa'), sshDir }));
     expect(error).toBeInstanceOf(KeyError);
-    expect(error.message).toBe(`${locate('work')}: this key has the fingerprint ${md5Of('work')}, but ${md5Of('id_rsa')} is wanted`);
+    expect(error.message).toBe(`${locate('work')}: this key has the fingerprint ${md5Of('work')}, not ${md5Of('id_rsa')}`);
   });
 
   it('spares the passphrase when the agent holds the same key', async () => {
@@ -129,7 +129,7 @@ describe('finding a key by file, and the default key', () => {
     expect((await findSigner({ sshDir: folder, agentSocket: socket })).comment).toBe('in_agent of a test');
     const error = await catchError(findSigner({ sshDir: join(root, 'absent') }));
     expect(error.message).toBe(`no private key: none of id_rsa, id_ecdsa, id_dsa in ${join(root, 'absent')}; there is no ssh-agent`);
-    expect(error.hint).toMatch(/^make one: ssh-keygen/);
+    expect(error.hint).toMatch(/^create one: ssh-keygen/);
   });
 });
 
@@ -146,8 +146,8 @@ describe('which services a key serves', () => {
   });
 
   it('names the types that serve', async () => {
-    expect((await catchError(check('id_ecdsa', 'storage'))).message).toContain('the storage service takes RSA and DSA keys, not ECDSA');
-    expect((await catchError(check('old_dsa', 'compute'))).message).toContain('the compute service takes RSA and ECDSA keys, not DSA');
+    expect((await catchError(check('id_ecdsa', 'storage'))).message).toContain('the storage service accepts RSA and DSA keys, not ECDSA');
+    expect((await catchError(check('old_dsa', 'compute'))).message).toContain('the compute service accepts RSA and ECDSA keys, not DSA');
     expect((await catchError(check('id_ed25519', 'compute'))).message).toContain('Ed25519 keys cannot sign');
   });
 });

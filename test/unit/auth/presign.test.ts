@@ -83,7 +83,7 @@ describe('pre-signed URLs', () => {
       [target.replace(/keyId=[^&]*&/, ''), 'the pre-signed URL lacks keyId'],
       [target.replace(/algorithm=[^&]*&/, ''), 'the pre-signed URL lacks algorithm'],
       [target.replace(/expires=[^&]*&/, ''), 'the pre-signed URL lacks expires'],
-      [`${target}&keyId=other`, 'the pre-signed URL names keyId twice'],
+      [`${target}&keyId=other`, 'the pre-signed URL has keyId twice'],
       [target.replace(/expires=\d+/, 'expires=tomorrow'), 'expires must be a positive number'],
       [target.replace(/expires=\d+/, 'expires=-1'), 'expires must be a positive number'],
       [`${target}&a=%zz`, 'not percent-encoded'],

@@ -93,7 +93,7 @@ describe('private keys that cannot be used', () => {
   it('says that there is nobody to ask', async () => {
     const error = await catchError(loadPrivateKey(path));
     expect(error).toBeInstanceOf(KeyError);
-    expect(error.hint).toBe(`put it into the ssh-agent: ssh-add ${path}`);
+    expect(error.hint).toBe(`add the key to the ssh-agent: ssh-add ${path}`);
   });
 
   it('refuses a file that others can read', async () => {

@@ -154,7 +154,7 @@ describe('what is tried again', () => {
     const { compute, sent, waits } = setUp([asked, list]);
     await expect(compute.listKeys({ account: 'my' })).rejects.toMatchObject({
       status: 503,
-      hint: 'the service asks to try again in 600 s; to wait that long: --max-time 600s',
+      hint: 'the service asks for a retry in 600 s; to wait that long: --max-time 600s',
     });
     expect([sent.length, waits]).toEqual([1, []]);
     const patient = setUp([asked, list], { maxTime: 700_000 });

@@ -38,7 +38,7 @@ describe.each(['directly', 'through a proxy'])('%s', (way) => {
         await new Promise((next) => void setTimeout(next, 2));
       }
     };
-    await expect(ask(flood, body && { body })).rejects.toThrow('something that is not HTTP');
+    await expect(ask(flood, body && { body })).rejects.toThrow('a response that is not HTTP');
     expect(sent).toBeLessThan(2000);
   });
 
@@ -58,7 +58,7 @@ describe.each(['directly', 'through a proxy'])('%s', (way) => {
         await new Promise((next) => void setTimeout(next, 150));
       }
     };
-    await expect(ask(drip, { idleTimeout: 600, body: Buffer.alloc(10) })).rejects.toThrow('sent nothing for too long');
+    await expect(ask(drip, { idleTimeout: 600, body: Buffer.alloc(10) })).rejects.toThrow('sent no data for too long');
     expect(sent).toBeLessThan(40);
   });
 
@@ -70,7 +70,7 @@ describe.each(['directly', 'through a proxy'])('%s', (way) => {
         await new Promise((next) => void setTimeout(next, 100));
       }
     };
-    await expect(ask(trailers, { idleTimeout: 500 })).rejects.toThrow(/sent nothing for too long|not HTTP/u);
+    await expect(ask(trailers, { idleTimeout: 500 })).rejects.toThrow(/sent no data for too long|not HTTP/u);
   });
 
   test('chunks of one byte without end are an error, in little memory', async () => {
@@ -79,7 +79,7 @@ describe.each(['directly', 'through a proxy'])('%s', (way) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
       return writeForever(socket, '1\r\nx\r\n'.repeat(10_000));
     };
-    await expect(ask(flood)).rejects.toThrow('something that is not HTTP');
+    await expect(ask(flood)).rejects.toThrow('a response that is not HTTP');
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
   });
 

@@ -97,8 +97,8 @@ test('without a length, takes the end of the connection for the end of the body,
 });
 
 test.each([
-  ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello', 'something that is not HTTP'],
-  ['SSH-2.0-OpenSSH\r\n', 'something that is not HTTP'],
+  ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello', 'a response that is not HTTP'],
+  ['SSH-2.0-OpenSSH\r\n', 'a response that is not HTTP'],
   [`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 'headers that are too large'],
 ])('refuses %j', async (response, message) => {
   const { url } = await script(response);
@@ -116,7 +116,7 @@ test.each([
     headers: { 'content-length': length },
     body: streamOf(Buffer.from('abc'), Buffer.from('def')),
   });
-  await expect(sent).rejects.toThrow(`the body is ${word} than was announced`);
+  await expect(sent).rejects.toThrow(`the body is ${word} than its Content-Length`);
   await expect.poll(() => sockets[0]?.destroyed).toBe(true);
   expect(heard[0]?.endsWith(`\r\n\r\nabc${word === 'longer' ? '' : 'def'}`)).toBe(true);
 });
@@ -201,5 +201,5 @@ test('goes on sending to a service that takes its time, and gives up one that ta
     return (await open({ idleTimeout: 500 }).send({ method: 'PUT', url, headers: {}, body: streamOf(piece, piece) })).status;
   };
   expect(await take(slow)).toBe(204);
-  await expect(take((socket) => void socket.pause())).rejects.toThrow('sent nothing for too long');
+  await expect(take((socket) => void socket.pause())).rejects.toThrow('sent no data for too long');
 });

@@ -135,7 +135,7 @@ describe('a connection that is prepared', () => {
     const url = new URL('https://localhost:1');
     sender.prepare?.(url);
     for (const _ of [1, 2])
-      await expect(sender.send({ method: 'GET', url, headers: {} })).rejects.toThrow('nothing answers at localhost:1');
+      await expect(sender.send({ method: 'GET', url, headers: {} })).rejects.toThrow('nothing is listening at localhost:1');
     sender.close();
   });
 
@@ -230,7 +230,7 @@ describe('sending', () => {
   ])('silence ends in an error: %s (%s)', async (path) => {
     const attempt = async (): Promise<unknown> =>
       await readAll((await open({ idleTimeout: 200 }).send({ method: 'GET', url: new URL(path, plain), headers: {} })).body);
-    await expect(attempt()).rejects.toThrow('sent nothing for too long');
+    await expect(attempt()).rejects.toThrow('sent no data for too long');
   });
 
   test('a refusal that comes while the body is still being sent is read', async () => {
@@ -263,7 +263,7 @@ describe('sending', () => {
 
   test('a closed port and an unknown host are named', async () => {
     await expect(open().send({ method: 'GET', url: new URL('http://127.0.0.1:1'), headers: {} })).rejects.toThrow(
-      'nothing answers at 127.0.0.1:1',
+      'nothing is listening at 127.0.0.1:1',
     );
     await expect(open().send({ method: 'GET', url: new URL('https://no-such-host.invalid'), headers: {} })).rejects.toThrow(
       'no-such-host.invalid',

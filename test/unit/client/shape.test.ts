@@ -49,7 +49,7 @@ describe.each(shaped)('$name', (operation) => {
         const told = `${operation.name} ${path.join('.')} ${kind}`;
         const failure: unknown = await read(operation, replaceAt(sample, path, wrong)).catch((error: unknown) => error);
         expect([told, failure instanceof NetworkError, (failure as NetworkError).code]).toEqual([told, true, 'UnreadableReply']);
-        expect((failure as Error).message, told).toMatch(/^cloud\.example\.com sent .+ where .+ is specified/u);
+        expect((failure as Error).message, told).toMatch(/^cloud\.example\.com sent .+ instead of .+/u);
         const name = path.findLast((step) => typeof step === 'string');
         if (name !== undefined) expect((failure as Error).message).toContain(name);
         count += 1;
@@ -65,5 +65,5 @@ test('a message names the place as a path', async () => {
       { id: 'a', name: 'b', rules: ['c'] },
       { id: 'a', name: 'b', rules: ['c', 7] },
     ]),
-  ).rejects.toThrow('cloud.example.com sent a number where text is specified ([1].rules[1])');
+  ).rejects.toThrow('cloud.example.com sent a number instead of text ([1].rules[1])');
 });

@@ -90,8 +90,8 @@ describe('profiles on disk', () => {
     const profiles = openProfiles(folder);
     mkdirSync(join(folder, 'profiles'));
     writeFileSync(join(folder, 'profiles/a.json'), '{"url": ["x"]}');
-    expect(() => profiles.read('a')).toThrow('"url" is not a text, number or boolean');
-    expect(() => profiles.read('../a')).toThrow('a name has up to 64 letters');
+    expect(() => profiles.read('a')).toThrow('"url" is not a string, number or boolean');
+    expect(() => profiles.read('../a')).toThrow('a name consists of up to 64 letters');
     expect(() => profiles.use('b')).toThrow('profile "b" does not exist');
   });
 });

@@ -142,7 +142,7 @@ function describeError(error: unknown): string {
   if (!(known instanceof NetworkError)) return `another error: ${String(error)}`;
   if (known.message.endsWith('closed the connection before the response was complete')) return cut;
   if (known.message.endsWith('headers that are too large')) return tooLarge;
-  return known.code.startsWith('HPE_') && known.message.endsWith('something that is not HTTP')
+  return known.code.startsWith('HPE_') && known.message.endsWith('a response that is not HTTP')
     ? notHttp
     : `${known.code}: ${known.message}`;
 }

@@ -102,7 +102,7 @@ test('in a log there is one line every interval without codes of a terminal, and
   expect(written.split('\n')).toEqual([
     expect.stringMatching(/^1 of 3 files, 1\.0 MiB, /),
     expect.stringMatching(/^1 of 3 files, 1\.0 MiB, /),
-    expect.stringMatching(/^1 file, 1\.0 MiB in 25s? .*, 4 requests repeated, 1 failed$/),
+    expect.stringMatching(/^1 file, 1\.0 MiB in 25s? .*, 4 requests retried, 1 failed$/),
     '',
   ]);
   // oxlint-disable-next-line no-control-regex
