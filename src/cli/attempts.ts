@@ -44,7 +44,7 @@ export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): 
       } catch (error) {
         if (total === 1 || error instanceof InterruptedError) throw error;
         await failures.report(error);
-        if (error instanceof SilentServiceError) failures.finish('; stopped because nothing answers');
+        if (error instanceof SilentServiceError) failures.finish('; stopped because the service does not respond');
       }
     }
     return results;

@@ -171,8 +171,8 @@ async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | un
     number += 1;
     // Only the last line of a run may be incomplete: an empty line or the end of the file follows.
     if (damaged > 0 && line !== '')
-      throw new UsageError(`${file}, line ${damaged}: is not what get --with-headers wrote`, {
-        hint: 'remove it, or leave it out: --without-headers',
+      throw new UsageError(`${file}, line ${damaged}: was not written by get --with-headers`, {
+        hint: 'delete it, or ignore it: --without-headers',
       });
     const kept = readKept(line);
     damaged = kept || line === '' ? 0 : number;

@@ -22,13 +22,14 @@ function adviseOnDots(text: string): string {
  */
 export function readRemotePath(text: string, account: string): RemotePath {
   const typed = text.replace(/^stor:/, '');
-  if (typed.includes('\0')) throw new UsageError(`${JSON.stringify(text)}: a path has no NUL character`);
+  if (typed.includes('\0')) throw new UsageError(`${JSON.stringify(text)}: a path cannot contain NUL`);
   const absolute = /^~~(\/|$)/.test(typed) ? `/${account}${typed.slice(2)}` : typed.startsWith('/') ? typed : `/${account}/stor/${typed}`;
   const [login = '', ...parts] = absolute.split('/').filter((part) => part !== '');
   if (parts.some((part) => part === '.' || part === '..')) {
-    throw new UsageError(`${text}: "." and ".." are no names in the object storage`, { hint: adviseOnDots(text) });
+    throw new UsageError(`${text}: "." and ".." are not names in the object storage`, { hint: adviseOnDots(text) });
   }
-  if (login === '') throw new UsageError(`${text}: names no account`, { hint: 'give a path such as logs/a.gz or /login/stor/logs/a.gz' });
+  if (login === '')
+    throw new UsageError(`${text}: the path has no account`, { hint: 'give a path such as logs/a.gz or /login/stor/logs/a.gz' });
   return { account: login, path: parts.join('/') };
 }
 

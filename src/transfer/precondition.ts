@@ -33,10 +33,10 @@ export async function checkPrecondition(storage: StorageClient, target: RemotePa
   const { ifMatch, ifNoneMatch, ifModifiedSince } = condition;
   const there = await inspect(storage, target);
   if (there?.type === 'directory')
-    throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${printRemotePath(target)} is a directory: give the name of an object`);
+    throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${printRemotePath(target)} is a directory, not an object`);
   const isFailed = (ifNoneMatch === '*' && there !== undefined) || (ifMatch !== undefined && ifMatch !== there?.headers['etag']);
   const isOld = there !== undefined && ifModifiedSince !== undefined && isUnmodified(there.headers, ifModifiedSince);
-  if (isFailed || isOld) throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(target)} is not as the conditions want it`);
+  if (isFailed || isOld) throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(target)} does not match the conditions`);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function commitUnder(
   const committed = await commit();
   const there = await inspect(storage, target);
   if (committed.etag === '' || there?.headers['etag'] === committed.etag) return committed;
-  throw new LocalError(`${printRemotePath(target)} was stored, and another client wrote or removed it at the same time`, {
-    hint: 'check which version is there before you go on',
+  throw new LocalError(`${printRemotePath(target)} was stored, but another client wrote or deleted it concurrently`, {
+    hint: 'check which version is stored',
   });
 }

@@ -208,7 +208,7 @@ describe('the command line', () => {
     [['keys', 'list', '--timeout', 'soon'], '"soon" is not a duration'],
     [['account', 'update'], 'nothing to change', 'name a field: cloud account update --help'],
     [['stor', 'put', 'nothing-here', 'x'], 'nothing-here: no such file or directory'],
-    [['stor', 'ls', 'a/../b'], '"." and ".." are no names in the object storage'],
+    [['stor', 'ls', 'a/../b'], '"." and ".." are not names in the object storage'],
     [['api', 'my'], '"my" does not begin with a slash'],
     [['api', 'call', 'get'], 'missing argument PATH', 'cloud api GET /my'],
     [['stor', 'put', '-r', 'my photos'], 'missing argument PATH', "cloud stor put -r 'my photos' NAME"],

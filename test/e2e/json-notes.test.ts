@@ -26,8 +26,8 @@ const one = (name: string, part: string) => [{ [name]: expect.stringContaining(p
 
 test('notes are JSON lines with -j and -o jsonl, and text otherwise', async () => {
   expect(await readNotes('stor', 'get', 'tree/a.txt', 'down', '-j')).toEqual({ code: 0, lines: one('note', 'a.txt') });
-  expect(await readNotes('stor', 'sync', 'tree', 'stor:copy', '-o', 'jsonl')).toEqual({ code: 0, lines: one('note', 'left out') });
-  expect(await readNotes('stor', 'sync', 'stor:tree', 'bare', '-j')).toEqual({ code: 0, lines: one('note', 'cannot hold') });
+  expect(await readNotes('stor', 'sync', 'tree', 'stor:copy', '-o', 'jsonl')).toEqual({ code: 0, lines: one('note', 'skipped') });
+  expect(await readNotes('stor', 'sync', 'stor:tree', 'bare', '-j')).toEqual({ code: 0, lines: one('note', 'cannot store') });
   expect(await readNotes('stor', 'get', 'tree/a.txt', 'down', '-j', '-q')).toEqual({ code: 0, lines: [] });
   const { stderr } = await user.here(['stor', 'get', 'tree/a.txt', 'down']);
   expect(stderr).toMatch(/^\/demo\/stor\/tree\/a\.txt -> /);

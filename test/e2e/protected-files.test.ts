@@ -94,7 +94,7 @@ describe.skipIf(!hasAttributes())('with attributes of the file system', () => {
     const { code, stderr } = await user.here(['stor', ...words]);
     const left = parts('log');
     expect(code).toBeGreaterThan(0);
-    expect(stderr).toContain(`files can only be added to ${folder} (append-only directory): nothing was written but the empty`);
+    expect(stderr).toContain(`${folder} is an append-only directory: only the empty`);
     expect(stderr).toContain(`chattr -a ${folder}`);
     // The system lets nobody remove these before the attribute is gone.
     for (const { name, size } of left) expect([stderr.includes(name), size]).toEqual([true, 0]);

@@ -59,11 +59,11 @@ test('what cannot be kept is not replaced, and a condition that fails keeps noth
 });
 
 test.each([
-  [['-r', 'site', 'site', '-T', '--backup-dir', 'site/old'], 'is in what is stored'],
-  [['-r', 'site', 'site', '-T', '--backup-dir', 'site'], 'is the target itself'],
-  [['-r', 'site', 'deep/site', '-T', '--backup-dir', 'deep'], 'holds the target itself'],
-  [['f', 'w/', '--backup-dir', 'w'], 'is the target itself'],
-  [['f', 'w/f', '--backup-dir', 'w/f'], 'is in what is stored'],
+  [['-r', 'site', 'site', '-T', '--backup-dir', 'site/old'], 'is inside a stored tree'],
+  [['-r', 'site', 'site', '-T', '--backup-dir', 'site'], 'is the target'],
+  [['-r', 'site', 'deep/site', '-T', '--backup-dir', 'deep'], 'contains the target'],
+  [['f', 'w/', '--backup-dir', 'w'], 'is the target'],
+  [['f', 'w/f', '--backup-dir', 'w/f'], 'is inside a stored tree'],
   [['f', 'w/f', '--backup-dir', 'old', '--no-clobber'], 'cannot be combined'],
   [['--untar', 'f', 'w', '--backup-dir', 'old'], 'cannot be combined'],
 ])('%j is refused before anything is done', async (words, message) => {

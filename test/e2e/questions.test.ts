@@ -28,7 +28,7 @@ const questions: readonly (readonly [line: string, question: RegExp, there: stri
   ['users keys delete keyed mine', /Delete key mine of keyed\? \[y\/N\] $/, 'users keys get keyed mine'],
   ['stor rm q/object', /Delete \/demo\/stor\/q\/object\? \[y\/N\] $/, 'stor stat q/object'],
   ['stor rm -r q/tree', /Delete \/demo\/stor\/q\/tree and everything in it\? \[y\/N\] $/, 'stor stat q/tree/a'],
-  ['stor find q/found --delete', /Delete everything that is found\? \[y\/N\] $/, 'stor stat q/found/a'],
+  ['stor find q/found --delete', /Delete all matches\? \[y\/N\] $/, 'stor stat q/found/a'],
   [
     'stor sync here stor:q/synced --delete',
     /Delete 1 entry that is only in stor:\/demo\/stor\/q\/synced\? \[y\/N\] $/,

@@ -114,7 +114,7 @@ test('what was created after a removal began stays, and what a copy has made tha
   const { code, stderr } = await user.here(['resume', '--all']);
   expect([code !== 0, stderr]).toEqual([
     true,
-    expect.stringContaining('/demo/stor/copied/2/new was created or changed after the removal began'),
+    expect.stringContaining('/demo/stor/copied/2/new was created or changed after the deletion began'),
   ]);
   expect(await names('copied')).toContain('/demo/stor/copied/2/new');
 });

@@ -71,7 +71,9 @@ test('after the silence nothing more is tried: one line says so, and no request 
   const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4);
   expect(code).toBe(5);
   // The last word is how to go on, when the service is back.
-  expect(stderr).toMatch(/\n(?:cloud stor put: )?[^\n]*stopped because nothing answers\nhint: to go on: cloud resume [\da-f]{8}\n$/u);
+  expect(stderr).toMatch(
+    /\n(?:cloud stor put: )?[^\n]*stopped because the service does not respond\nhint: to go on: cloud resume [\da-f]{8}\n$/u,
+  );
   expect(met).toBeLessThan(6);
 });
 

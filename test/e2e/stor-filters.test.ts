@@ -75,7 +75,7 @@ test('a dry run, find and du choose what rm -r removes', async () => {
 
 test('a path that is named itself is left out by its name; find --delete keeps directories of what is excluded', async () => {
   const named = await run('rm', '-ry', '--glob', 't/*', '--exclude', 'cache/', '--exclude', 'keep.gz');
-  expect([named.code, named.stderr]).toEqual([0, expect.stringContaining('Left out /demo/stor/t/cache\nLeft out /demo/stor/t/keep.gz\n')]);
+  expect([named.code, named.stderr]).toEqual([0, expect.stringContaining('Skipped /demo/stor/t/cache\nSkipped /demo/stor/t/keep.gz\n')]);
   expect(await list('--type', 'f')).toEqual(['cache/c.gz', 'cache/deep/d.gz', 'keep.gz', 'sub/keep.gz']);
   expect(await user.json('stor', 'du', 't/cache', 't/keep.gz', '--exclude', 'cache')).toMatchObject([{ path: '/demo/stor/t/keep.gz' }]);
   // Your own directory is not named where no path is.
@@ -89,9 +89,9 @@ test('a path that is named itself is left out by its name; find --delete keeps d
 test('a filter that would not leave out what was meant deletes nothing', async () => {
   user.write('latin', Buffer.from('caf\u00e9.gz\n', 'latin1'));
   const refused: [words: string[], message: string][] = [
-    [['--exclude', ''], '--exclude has a pattern that is empty'],
-    [['--exclude', './'], '--exclude has a pattern that is empty'],
-    [['--include', ''], '--include has a pattern that is empty'],
+    [['--exclude', ''], '--exclude has an empty pattern'],
+    [['--exclude', './'], '--exclude has an empty pattern'],
+    [['--include', ''], '--include has an empty pattern'],
     [['--exclude', '[z-a]'], 'is not a pattern'],
     [['--exclude-from', 'latin'], '--exclude-from: a pattern in latin is not UTF-8'],
     [['--exclude-from', 'absent'], 'absent: '],

@@ -50,7 +50,7 @@ test('put -r: the hint of an interruption goes on where it was; without -T the t
   expect([done.code, await remote('again')]).toEqual([0, ['a', 'b', 'c', 'c/d'].map((name) => `/demo/stor/again/${name}`)]);
   const nested = await user.here(['stor', 'put', '-r', 'ph', 'again']);
   expect([nested.code, (await remote('again')).includes('/demo/stor/again/ph/c/d')]).toEqual([0, true]);
-  expect(nested.stderr).toContain('/demo/stor/again exists and holds the same names (a, b, c): the tree goes to /demo/stor/again/ph');
+  expect(nested.stderr).toContain('/demo/stor/again exists and has the same names (a, b, c): the tree is stored as /demo/stor/again/ph');
   expect(nested.stderr).toContain('cloud stor put -r -T ph again');
   // The second time it is known to be meant.
   expect((await user.here(['stor', 'put', '-r', 'ph', 'again'])).stderr).not.toContain('the same names');
@@ -63,7 +63,7 @@ test('get -r does so too', async () => {
   expect((await user.shell('diff -r ph here')).stdout).toBe('');
   const nested = await user.here(['stor', 'get', '-r', 'pics', 'here']);
   expect([nested.code, readdirSync(join(user.home, 'here')).toSorted()]).toEqual([0, ['a', 'b', 'c', 'pics']]);
-  expect(nested.stderr).toContain('holds the same names (a, b, c)');
+  expect(nested.stderr).toContain('has the same names (a, b, c)');
   expect(nested.stderr).toContain('cloud stor get -r -T pics here');
 });
 
@@ -79,7 +79,7 @@ test('cp -r does so too', async () => {
 test.each([
   ['put', 'ph', 'ph/c', 'pics'],
   ['get', 'pics', 'pics/c', 'here'],
-])('-T of %s is for one source', async (verb, ...rest) => {
+])('-T of %s takes a single source', async (verb, ...rest) => {
   const { code, stderr } = await user.here(['stor', verb, '-r', '-T', ...rest]);
-  expect([code, stderr.includes('-T is for one source')]).toEqual([2, true]);
+  expect([code, stderr.includes('-T takes a single source')]).toEqual([2, true]);
 });

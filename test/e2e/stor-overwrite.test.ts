@@ -95,7 +95,7 @@ test('sync down leaves alone what was edited, or appeared, while the bytes came'
   });
   expect([code, read('down/small'), read('down/large')]).toEqual([1, kept, 'old and more']);
   // One may be looked at before its bytes are asked for.
-  const reasons = /down\/(small|large) (?:was created or changed meanwhile|is not as it was when this was planned): left alone/g;
+  const reasons = /down\/(small|large) (?:was created or changed meanwhile|has changed meanwhile): left alone/g;
   expect([...stderr.matchAll(reasons)].map(([, name = '']) => name).toSorted()).toEqual(['large', 'small']);
   const appeared = await interfere(['sync', 'stor:d', 'empty'], 1, () => user.write('empty/small', 'mine'));
   expect([appeared.code, read('empty/small')]).toEqual([5, 'mine']);
@@ -113,7 +113,7 @@ test('a plan leaves alone what was edited since it was written, and while it run
     appendFileSync(join(user.home, 'planned/large'), ' and more');
   });
   expect([count, code, read('planned/small'), read('planned/large')]).toEqual([1, 1, kept, 'old and more']);
-  expect(stderr).toContain('planned/small is not as it was when this was planned: left alone');
+  expect(stderr).toContain('planned/small has changed meanwhile: left alone');
   expect(stderr).toContain('planned/large was created or changed meanwhile: left alone');
 });
 

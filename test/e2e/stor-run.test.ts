@@ -81,11 +81,11 @@ test('a failing line says why, conditions hold, and the others are done', async 
     [4, 3, has('does not exist')],
     [5, 2, has('Delete /demo/stor/fails/b?')],
     [6, 2, has('a line cannot read stdin')],
-    [7, 2, has('writes to stdout, where the receipts go')],
+    [7, 2, has('writes to stdout, which is used for receipts')],
     [8, 2, has('"nonsense" is not a command')],
     [9, 2, has('a quote is not closed')],
-    [10, 2, has('is for a shell')],
-    [11, 2, has('--profile is not for a line')],
+    [10, 2, has('is shell syntax')],
+    [11, 2, has('--profile cannot be used in a line')],
     [12, 2, has('"run" is not a command')],
     [13, 5, has('1 of 2 failed')],
   ]);
@@ -98,7 +98,7 @@ test('--stop-on-error begins nothing more; --yes is for all lines; a table and a
   user.write('lines', 'mkdir stop\nstat stop/missing\nmkdir stop/a\nmkdir stop/b\n');
   const stopped = await user.here(['stor', 'run', 'lines', '--stop-on-error', '-P', '1']);
   expect([stopped.code, readReceipts(stopped.stdout).map(({ line }) => line)]).toEqual([5, [1, 2]]);
-  expect(stopped.stderr).toContain('those without a receipt were not begun');
+  expect(stopped.stderr).toContain('lines without a receipt were not started');
   const removed = await run(['rm stop'], '--yes', '-o', 'tsv', '-H');
   expect([removed.code, removed.stdout]).toEqual([0, '1\t0\trm stop\n']);
 });

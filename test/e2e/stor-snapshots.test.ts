@@ -127,7 +127,7 @@ test('what is no whole snapshot is never used as one', { timeout: 60_000 }, asyn
   const [listed] = await user.json<object[]>('stor', 'snapshot', 'list', 'broken');
   expect(listed).toMatchObject({ name: 'good', state: 'unfinished' });
   const refused = await user.here(['stor', 'snapshot', 'restore', 'broken@good']);
-  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('is unfinished: it cannot be used')]);
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('is unfinished and cannot be used')]);
   await user.json('stor', 'rm', '-y', `${home}/unfinished/${tree}`);
 
   const manifest = await user.here(['stor', 'cat', `${home}/manifests/good`]);
@@ -177,7 +177,7 @@ test('names that cannot be and things that are not there end in one line', async
   const lines: [string[], number, string][] = [
     [['create', 'nothing@one'], 2, 'no such directory'],
     [['create', 'x@.hidden'], 2, 'cannot be the name of a snapshot'],
-    [['restore', 'nothing'], 2, 'names no snapshot: DIR@NAME'],
+    [['restore', 'nothing'], 2, 'is not a snapshot name: write DIR@NAME'],
     [['restore', 'nothing@one'], 3, 'there is no snapshot'],
     [['diff', 'nothing@one'], 3, 'there is no snapshot'],
     [['delete', 'nothing@one', '-y'], 3, 'there is no snapshot'],

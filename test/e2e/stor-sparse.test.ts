@@ -78,5 +78,5 @@ test('a sparse download that was interrupted, and a file that is continued, end 
 
 test('stdout has no holes', async () => {
   const { code, stderr } = await user.here(['stor', 'get', 'files/small', '--sparse']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--sparse: stdout has no holes')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--sparse applies to files, not to stdout')]);
 });

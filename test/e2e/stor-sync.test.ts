@@ -192,7 +192,7 @@ test('a plan is done once however often it is run, and not at all when its groun
   user.write('other', 'somebody else');
   await user.here(['stor', 'put', 'other', 'nine/a']);
   const refused = await user.here(['stor', 'run', 'plan.jsonl', '--yes']);
-  expect([refused.code, refused.stderr.includes('/demo/stor/nine/a is not as it was when this was planned')]).toEqual([5, true]);
+  expect([refused.code, refused.stderr.includes('/demo/stor/nine/a has changed meanwhile')]).toEqual([5, true]);
   expect((await user.here(['stor', 'cat', 'nine/a'])).stdout).toBe('somebody else');
   const roots = { plan: 1, from: join(user.home, 'nine'), to: 'stor:/demo/stor/nine' };
   user.write('bad.jsonl', `${JSON.stringify(roots)}\n{"action":"copy","to":"stor:/demo/stor/nine/x"}\n`);

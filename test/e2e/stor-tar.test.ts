@@ -87,13 +87,13 @@ test('a hostile archive is refused in one line, and nothing is outside of the ta
   const archives: [Buffer, string][] = [
     [
       Buffer.concat([file('fine', 'fine'), file('../escaped', 'x'), archiveEnd]),
-      'stdin has the name "../escaped", which has "..": it would lead out of the target',
+      'stdin has the name "../escaped", which contains ".." and would be outside the target',
     ],
     [Buffer.concat([file('/demo/stor/escaped', 'x'), archiveEnd]), 'which begins with a slash'],
     [Buffer.concat([file('twice', '1'), file('twice', '2'), archiveEnd]), 'stdin has "twice" more than once'],
-    [Buffer.concat([huge, Buffer.alloc(9 * 1024 * 1024)]), 'stdin ends in the middle'],
-    [file('cut', 'x'.repeat(3_000_000)).subarray(0, 2_000_000), 'stdin ends in the middle'],
-    [Buffer.alloc(3 * 1024 * 1024), 'stdin has no end of zeros after its end'],
+    [Buffer.concat([huge, Buffer.alloc(9 * 1024 * 1024)]), 'stdin is truncated'],
+    [file('cut', 'x'.repeat(3_000_000)).subarray(0, 2_000_000), 'stdin is truncated'],
+    [Buffer.alloc(3 * 1024 * 1024), 'stdin has too much padding after its end'],
     [Buffer.from('no archive at all'.repeat(100)), 'stdin is not a tar archive'],
   ];
   for (const [archive, message] of archives) {

@@ -177,7 +177,7 @@ test('cp and ln make links, which later changes of the source leave as they are'
   expect(await user.json('stor', 'diff', 'stor:tree', 'stor:made/deep/tree')).toEqual([]);
   const cases: [string[], string][] = [
     [['cp', 'tree', 'other'], 'cloud stor cp -r'],
-    [['cp', '-r', 'tree', 'tree/d'], 'cannot go into itself'],
+    [['cp', '-r', 'tree', 'tree/d'], 'cannot be copied into itself'],
     [['cp', 'source', 'source'], 'the same'],
     [['cp', 'source', 'no/such'], 'cloud stor cp -p'],
     [['ln', 'tree', 'other'], 'is a directory: only objects can be linked'],

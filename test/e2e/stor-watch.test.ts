@@ -95,7 +95,7 @@ test('an emptied source deletes nothing, and what comes back is taken', async ()
   // As when a disk is taken out: the directory is there, and nothing in it.
   renameSync(join(user.home, 'disk'), join(user.home, 'out'));
   mkdirSync(join(user.home, 'disk'));
-  await watch.until(/is empty: --delete would remove everything/);
+  await watch.until(/is empty: --delete would delete everything/);
   expect(await read('disk/kept')).toBe('kept');
   rmSync(join(user.home, 'disk'), { recursive: true });
   renameSync(join(user.home, 'out'), join(user.home, 'disk'));
@@ -107,8 +107,8 @@ test('an emptied source deletes nothing, and what comes back is taken', async ()
 test.each([
   [['--watch', '--dry-run'], '--watch and --dry-run cannot be combined'],
   [['--watch', '--plan', 'p'], '--watch and --plan cannot be combined'],
-  [['--watch-interval', '1s'], '--watch-interval is about --watch'],
-  [['--watch', '-o', 'table'], 'there is no last step'],
+  [['--watch-interval', '1s'], '--watch-interval needs --watch'],
+  [['--watch', '-o', 'table'], '--watch has no end'],
   [['--watch', '--delete'], 'there is no terminal'],
 ])('%j is refused in one line, and nothing is done', async (words, message) => {
   user.write('refused/f', 'f');
@@ -122,7 +122,7 @@ test('at a terminal it asks once before it deletes, and leaves the terminal as i
   const line =
     'trap : INT; stty -g > before; cloud stor sync typed stor:typed --watch --delete; echo "code $?"; stty -g > after; diff before after';
   const session = openTerminal(line, { env: user.env, cwd: user.home });
-  await session.until(/now and whenever something goes from/);
+  await session.until(/now and whenever something is removed from/);
   session.type('y\n');
   await session.until(watching);
   session.type('\u0003');

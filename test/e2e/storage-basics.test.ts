@@ -78,7 +78,7 @@ test('missing parents, wrong kinds and refusals change nothing and say what to d
   await user.here(['stor', 'mkdir', 'd']);
   await user.here(['stor', 'put', 'f', 'd/object']);
   const cases: [string[], number, string][] = [
-    [['stor', 'put', 'f', 'no/such/x'], 3, 'hint: make the directories above with -p: cloud stor put -p'],
+    [['stor', 'put', 'f', 'no/such/x'], 3, 'hint: to create the parent directories: cloud stor put -p'],
     [['stor', 'mkdir', 'no/such'], 3, 'cloud stor mkdir -p'],
     [['stor', 'mkdir', 'd/object'], 2, '/demo/stor/d/object is an object, not a directory'],
     [['stor', 'put', 'f', 'd/object/'], 2, 'is an object, not a directory'],
@@ -86,10 +86,10 @@ test('missing parents, wrong kinds and refusals change nothing and say what to d
     [['stor', 'put', 'f', 'd/object', '--no-clobber'], 0, '/demo/stor/d/object exists: left alone'],
     [['stor', 'put', 'f', 'd/object', '--if-match', 'other'], 1, 'PreconditionFailed'],
     [['stor', 'put', 'f', 'd/object', '--copies', '9'], 2, '--copies: "9" is not a whole number from 1 to 6'],
-    [['stor', 'put', 'f', 'd/object', '-m', `k=${'x'.repeat(5000)}`], 2, 'names and values can have 4096 bytes in all'],
+    [['stor', 'put', 'f', 'd/object', '-m', `k=${'x'.repeat(5000)}`], 2, 'the limit for names and values is 4096 bytes in total'],
     [['stor', 'get', 'd/nothing'], 3, '/demo/stor/d/nothing does not exist'],
     [['stor', 'get', 'd/nothing', 'local-file'], 3, '/demo/stor/d/nothing does not exist'],
-    [['stor', 'rm', '-y', 'd'], 1, 'hint: with everything in it: cloud stor rm -r'],
+    [['stor', 'rm', '-y', 'd'], 1, 'hint: to delete it recursively: cloud stor rm -r'],
     [['stor', 'get', 'd/object', 'missing-dir/'], 2, 'no such directory'],
   ];
   const before = await user.json('stor', 'ls', 'd');

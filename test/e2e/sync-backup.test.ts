@@ -91,13 +91,13 @@ test('what is replaced in the object storage by objects is kept too, and nothing
 test('a backup directory that is synced itself, or at the other side, is refused before anything is done', async () => {
   symlinkSync(join(user.home, 'up'), join(user.home, 'way'));
   for (const [words, message] of [
-    [['up', 'stor:up', '--backup-dir', 'stor:up/old'], 'is in a directory that is synced'],
-    [['up', 'stor:up', '--backup-dir', 'stor:up'], 'is in a directory that is synced'],
-    [['up', 'stor:up', '--backup-dir', 'stor:'], 'holds the target itself'],
-    [['up', 'stor:up', '--backup-dir', 'old'], 'is not where the target is'],
-    [['stor:up', 'up', '--backup-dir', 'stor:old'], 'is not where the target is'],
-    [['stor:up', 'up', '--backup-dir', 'way/old'], 'is in a directory that is synced'],
-    [['stor:down', 'stor:up', '--backup-dir', 'stor:down/old'], 'is in a directory that is synced'],
+    [['up', 'stor:up', '--backup-dir', 'stor:up/old'], 'is inside a synced directory'],
+    [['up', 'stor:up', '--backup-dir', 'stor:up'], 'is inside a synced directory'],
+    [['up', 'stor:up', '--backup-dir', 'stor:'], 'contains the target'],
+    [['up', 'stor:up', '--backup-dir', 'old'], 'is not on the same side as the target'],
+    [['stor:up', 'up', '--backup-dir', 'stor:old'], 'is not on the same side as the target'],
+    [['stor:up', 'up', '--backup-dir', 'way/old'], 'is inside a synced directory'],
+    [['stor:down', 'stor:up', '--backup-dir', 'stor:down/old'], 'is inside a synced directory'],
     [['up', 'stor:up', '--backup-dir', 'stor:old', '--plan', '-'], 'cannot be combined'],
   ] as const) {
     const { code, stderr } = await run('sync', ...words);

@@ -122,9 +122,9 @@ describe('a symbolic link', () => {
     writeFileSync(place('victim'), 'mine');
     symlinkSync('../../victim', place('to/tree/a'));
     const got = await run('cloud stor get -r tree to');
-    expect([got.code, got.stderr]).toEqual([1, expect.stringContaining('tree/a is a link')]);
+    expect([got.code, got.stderr]).toEqual([1, expect.stringContaining('tree/a is a symbolic link')]);
     const synced = await run('cloud stor sync stor:tree to/tree');
-    expect([synced.code, synced.stderr]).toEqual([1, expect.stringContaining('tree/a is a link')]);
+    expect([synced.code, synced.stderr]).toEqual([1, expect.stringContaining('tree/a is a symbolic link')]);
     expect([readlinkSync(place('to/tree/a')), read('victim')]).toEqual(['../../victim', 'mine']);
     expect(leftovers(place('to/tree'))).toEqual([]);
   });

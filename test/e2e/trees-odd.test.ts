@@ -29,7 +29,7 @@ test('get -r and sync leave a named pipe and a device where a file would come', 
     ['sync stor:files synced', 'synced'],
   ] as const) {
     const { code, stderr } = await user.here(['stor', ...line.split(' ')]);
-    expect([line, code, stderr]).toEqual([line, 5, expect.stringContaining(`${folder}/pipe is not a regular file: left as it is`)]);
+    expect([line, code, stderr]).toEqual([line, 5, expect.stringContaining(`${folder}/pipe is not a regular file: not replaced`)]);
     expect([lstatSync(join(user.home, folder, 'pipe')).isFIFO(), existsSync(join(user.home, folder, 'good'))]).toEqual([true, true]);
   }
 });
@@ -49,7 +49,7 @@ test('mv refuses sources of which one is in the other', async () => {
     ['x/d/g', 'x'],
   ]) {
     const { code, stderr } = await user.here(['stor', 'mv', ...words, 'into/']);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/x\/(f|d\/g) is in .*x, which is moved too/u)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/x\/(f|d\/g) is inside .*x, which is also moved/u)]);
   }
   expect(await user.json('stor', 'ls', 'into')).toEqual([]);
   expect((await user.here(['stor', 'cat', 'x/d/g'])).stdout).toBe('g\n');
@@ -70,7 +70,7 @@ test.each([
   // What an interrupted run has linked and not removed yet.
   await user.here(['stor', 'ln', `${from}/same`, `${root}/there/same`]);
   const { code, stderr } = await user.here(['stor', ...words]);
-  expect([code, stderr]).toEqual([5, expect.stringContaining(`there/a is another object than /demo/stor/${from}/a: both left alone`)]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining(`there/a differs from /demo/stor/${from}/a: both left alone`)]);
   const found = await user.here(['stor', 'find', root, '--type', 'f']);
   const paths = ['there/a', 'there/d/b', 'there/other', 'there/same'].map((path) => `/demo/stor/${root}/${path}`);
   expect(found.stdout.split('\n').filter(Boolean).toSorted()).toEqual([`/demo/stor/${from}/a`, ...paths].toSorted());

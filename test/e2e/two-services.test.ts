@@ -104,7 +104,7 @@ describe('PROFILE/stor:PATH', () => {
     await run('sync', 'local/stor:tree', 'far/stor:planned', '--plan', 'second.jsonl');
     await user.line('echo later | cloud stor put -q - planned/a.txt --profile far');
     const second = await run('run', 'second.jsonl');
-    expect([second.code, second.stderr.includes('/demo/stor/planned/a.txt is not as it was')]).toEqual([5, true]);
+    expect([second.code, second.stderr.includes('/demo/stor/planned/a.txt has changed meanwhile')]).toEqual([5, true]);
     expect((await run('cat', 'planned/a.txt', '--profile', 'far')).stdout).toBe('later\n');
     expect((await describeTree('far', 'planned'))['typed']).toMatchObject({ contentType: 'text/x-own', 'm-color': 'grün' });
   });
@@ -176,7 +176,7 @@ describe('through files', () => {
 
   it('sync to files says how many had more than files hold, and a manifest that is damaged is named', async () => {
     const { stderr } = await run('sync', 'stor:tree', 'bare');
-    expect(stderr).toContain('3 objects have types or headers that files cannot hold: --with-headers keeps them\n');
+    expect(stderr).toContain('3 objects have types or headers that files cannot store; to keep them: --with-headers\n');
     writeFileSync(join(user.home, 'bare/.cloud-headers.jsonl'), '{"path":1}\n{}\n\n{}\n');
     expect(await run('put', '-r', 'bare', 'never', '--profile', 'far')).toMatchObject({
       code: 2,

@@ -65,7 +65,7 @@ describe('what an interruption leaves', () => {
     const noted = `grep -qs '"md5"' .local/state/cloud/*/* .local/state/cloud/*`;
     const cut = await interruptWhen('cloud mpu upload parts parts --part-size 5M --bwlimit 6M -P 1', noted);
     expect(cut.stdout).toBe('ended 130\n');
-    expect(cut.stderr).toMatch(/hint: [\d.]+ MiB of the unfinished file are kept: the same command goes on from there/);
+    expect(cut.stderr).toMatch(/hint: [\d.]+ MiB of the unfinished file are kept: to resume, repeat the command/);
     expect((await user.here(['mpu', 'upload', 'parts', 'parts', '--part-size', '5M'])).code).toBe(0);
     expect((await user.shell('cloud stor get parts - | cmp - parts; echo $?')).stdout).toBe('0\n');
   });

@@ -243,7 +243,7 @@ test.each([
   );
   const { code, stderr } = await user.cloud(['stor', 'sync', 'up', 'stor:up', ...options, '--stor-url', proxy.url]);
   await proxy.close();
-  expect([isStored, code, stderr.includes('up/large is not as it was when this was planned: left alone')]).toEqual([true, 1, true]);
+  expect([isStored, code, stderr.includes('up/large has changed meanwhile: left alone')]).toEqual([true, 1, true]);
   expect((await user.cloud(['stor', 'cat', 'up/large'])).stdout).toBe('new');
   expect(await user.json('mpu', 'list')).toEqual([]);
 });

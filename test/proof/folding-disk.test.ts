@@ -70,7 +70,7 @@ test.each(pairs)('%s and %s: get -r, sync and a plan fail with both names, and t
   ]) {
     const { code, stderr } = await run(line);
     expect([line, code, stderr.includes(first), stderr.includes(second)]).toEqual([line, 5, true, true]);
-    expect(stderr).toContain('one file on this file system');
+    expect(stderr).toContain('the same file on this file system');
   }
   for (const name of ['got', 'synced', 'planned', 'many']) {
     const [there = '', ...more] = readdirSync(place(name)).filter((each) => each !== 'other');
@@ -99,7 +99,7 @@ test.each(['cloud stor get -r REMOTE tree', 'cloud stor sync stor:REMOTE tree', 
           .replace(/(sync .*) -T/, '$1')
           .replace('tree -T', 'tree'),
       );
-      expect([code, stderr]).toEqual([5, expect.stringMatching(/tree\/(r\d+\/)?d and .*tree\/(r\d+\/)?D are one file/u)]);
+      expect([code, stderr]).toEqual([5, expect.stringMatching(/tree\/(r\d+\/)?d and .*tree\/(r\d+\/)?D are the same file/u)]);
     }
     const [name = ''] = readdirSync(place('tree'));
     expect(name).toMatch(/^(D|r\d+)$/u);

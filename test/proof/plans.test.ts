@@ -88,13 +88,13 @@ describe('a forged plan', () => {
       () => ({ step: { action: 'delete', rel: 'a', to: `stor:/demo/stor/${remote}/a` } }),
       '"target" does not say',
     ],
-    ['has no first line', 'up', () => ({ head: { plan: undefined }, step: up('a') }), 'which two directories'],
+    ['has no first line', 'up', () => ({ head: { plan: undefined }, step: up('a') }), 'the two directories of the plan'],
     ['has roots that are no places', 'up', () => ({ head: { from: 'tree' }, step: up('a') }), 'whole path'],
     [
       'has a root with ..',
       'up',
       () => ({ head: { from: `${place('tree')}/..` }, step: up('secret', { from: place('secret') }) }),
-      'not a plain path',
+      'not an absolute, normalized path',
     ],
     [
       'deletes though it says not to',

@@ -218,14 +218,14 @@ async function interfere(words: readonly string[], method: string, name: string)
 test('find --delete leaves alone what was changed since it was found', async () => {
   await user.cloud(['stor', 'put', '-', 'old.tmp'], { input: 'old' });
   const { code, stderr } = await interfere(['find', '--name', '*.tmp', '--type', 'f', '--delete', '-y'], 'DELETE', 'old.tmp');
-  expect([code, stderr.includes('old.tmp was changed meanwhile')]).toEqual([1, true]);
+  expect([code, stderr.includes('old.tmp has changed meanwhile')]).toEqual([1, true]);
   expect((await user.cloud(['stor', 'cat', 'old.tmp'])).stdout).toBe('new');
 });
 
 test.each([
   [['cp', '--no-clobber', 'from/a', 'to/a'], 'exists: left alone', 0],
   [['ln', '--no-clobber', 'from/a', 'to/a'], 'exists: left alone', 0],
-  [['sync', 'stor:from', 'stor:to'], 'is not as it was when this was planned: left alone', 1],
+  [['sync', 'stor:from', 'stor:to'], 'has changed meanwhile: left alone', 1],
 ])('%j leaves alone what came since it looked', async (words, message, expected) => {
   for (const folder of ['from', 'to']) await user.cloud(['stor', 'mkdir', folder]);
   await user.cloud(['stor', 'put', '-', 'from/a'], { input: 'old' });

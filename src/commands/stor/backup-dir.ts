@@ -6,7 +6,7 @@ import type { Filter, Side } from '../../transfer/sync/tree.ts';
 import { readSide, type Sides } from './sides.ts';
 
 /** An option of commands that replace and delete in trees. */
-export const backupDirOption = text('Keep what is replaced or deleted below DIR', {
+export const backupDirOption = text('Move replaced and deleted files to DIR', {
   placeholder: 'DIR',
   values: 'file-or-path',
 });
@@ -48,18 +48,18 @@ export function readBackupDir(sides: Sides, word: string | undefined, filter: Fi
   const directory = readSide(sides, word);
   const { from, to } = sides;
   if (directory.kind !== to.kind || (directory.kind === 'remote' && to.kind === 'remote' && directory.profile !== to.profile))
-    throw new UsageError(`--backup-dir: ${word} is not where the target is`, {
-      hint: to.kind === 'remote' ? 'give a directory of its service, such as stor:old' : 'give a directory of this machine',
+    throw new UsageError(`--backup-dir: ${word} is not on the same side as the target`, {
+      hint: to.kind === 'remote' ? 'give a directory of the same service, such as stor:old' : 'give a directory of this machine',
     });
   for (const side of [to, from]) {
     const rel = findBelow(side, directory);
     if (rel !== undefined && !isLeftOut(filter, rel))
-      throw new UsageError(`--backup-dir: ${word} is in a directory that is synced`, {
-        hint: rel === '' ? 'give a directory beside it' : `leave it out: --exclude '/${rel}/', or give a directory beside it`,
+      throw new UsageError(`--backup-dir: ${word} is inside a synced directory`, {
+        hint: rel === '' ? 'give a directory next to it' : `exclude it: --exclude '/${rel}/', or give a directory next to it`,
       });
   }
   // A backup of `site/f` in the directory above `site` would itself be in `site`.
   if (findBelow(directory, to) !== undefined)
-    throw new UsageError(`--backup-dir: ${word} holds the target itself`, { hint: 'give a directory beside the target' });
+    throw new UsageError(`--backup-dir: ${word} contains the target`, { hint: 'give a directory next to the target' });
   return directory;
 }

@@ -20,19 +20,19 @@ export async function* concatenate(engine: Engine, paths: readonly RemotePath[],
 /** Streams a range of one object. @throws {UsageError} for an invalid range, and for several objects */
 async function openRange({ storage }: Context, paths: readonly RemotePath[], range: string): Promise<AsyncIterable<Uint8Array>> {
   const [first] = paths;
-  if (first === undefined || paths.length > 1) throw new UsageError('--range is for one object');
+  if (first === undefined || paths.length > 1) throw new UsageError('--range takes a single object');
   if (!/^(?:\d+-\d*|-\d+)$/.test(range))
     throw new UsageError(`--range: "${range}" is not a range`, { hint: 'the first 100 bytes: --range 0-99' });
   return (await storage.getObject(first, { headers: { range: `bytes=${range}` } })).body;
 }
 
 export const cat = command({
-  summary: 'Write objects to stdout, one after the other',
+  summary: 'Write objects to stdout in sequence',
   arguments: { path: some('Object, or a pattern such as "logs/*.gz"', { values: 'path' }) },
   options: {
     ...readingNames,
     ...listOption,
-    range: text('Only these bytes of one object: 0-99, 100- or -100 for the last', { placeholder: 'FIRST-LAST' }),
+    range: text('Byte range of one object: 0-99, 100- or -100 for the last 100', { placeholder: 'FIRST-LAST' }),
     bwlimit: transferOptions.bwlimit,
   },
   run: async (invocation) => {
@@ -42,8 +42,8 @@ export const cat = command({
     return bytes(concatenate(createEngine(invocation, invocation.options, { bulk: false, inOrder: true }), paths, () => undefined));
   },
   examples: [
-    { line: 'cloud stor cat notes.txt', help: 'Show a text' },
-    { line: 'cloud stor cat "logs/2024-*.gz" | zcat', help: 'Several, in order' },
+    { line: 'cloud stor cat notes.txt', help: 'Show a text file' },
+    { line: 'cloud stor cat "logs/2024-*.gz" | zcat', help: 'Several objects, in order' },
     { line: 'cloud stor cat app.log --range -1000', help: 'The last 1,000 bytes' },
   ],
 });

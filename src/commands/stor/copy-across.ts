@@ -118,7 +118,7 @@ function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath
 export async function copyAcross(invocation: Context, words: readonly string[], options: CopyValues): Promise<Output | undefined> {
   const [source = '', target = ''] = words;
   if (words.length !== 2)
-    throw new UsageError('between two services, cp takes one source and the target', { hint: 'a tree: cloud stor cp -r' });
+    throw new UsageError('between two services, cp takes one source and one target', { hint: 'to copy a tree: cloud stor cp -r' });
   const sides = readSides(invocation, { from: source, to: target }, true);
   const { from, to, context } = sides;
   if (from.kind !== 'remote' || to.kind !== 'remote') throw new UsageError('cp copies between services', { hint: 'cloud stor sync' });
@@ -127,8 +127,10 @@ export async function copyAcross(invocation: Context, words: readonly string[], 
   const declare = (): Work => declareAcross(source, to, root, options);
   if (found.type === 'object') return await copyOne(invocation, context, { from, to: root, found, options, declare });
   if (!options.recursive)
-    throw new UsageError(`${printRemotePath(from.root)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
+    throw new UsageError(`${printRemotePath(from.root)} is a directory`, { hint: 'to copy it recursively: cloud stor cp -r' });
   if (options.noClobber)
-    throw new UsageError('--no-clobber is for one object between two services', { hint: 'cloud stor sync brings only what differs' });
+    throw new UsageError('between two services, --no-clobber takes a single object', {
+      hint: 'to copy only what differs: cloud stor sync',
+    });
   return await copyTree(invocation, { from, to: { kind: 'remote', root }, context }, options, declare);
 }

@@ -21,8 +21,8 @@ export function findDirection(words: readonly string[]): 'within' | 'up' | 'down
   if (words.length < 2 || !words.some((word) => word.startsWith('stor:')) || words.every(isRemote)) return 'within';
   if (isRemote(target) && !sources.some(isRemote)) return 'up';
   if (!isRemote(target) && sources.every(isRemote)) return 'down';
-  throw new UsageError('the sources of a copy are either all local or all in the object storage', {
-    hint: `cloud stor cp ${sources.filter(isRemote).map(quoteShell).join(' ')} ${quoteShell(target)}, and the others by a line of their own`,
+  throw new UsageError('the sources of a copy must be either all local or all in the object storage', {
+    hint: `cloud stor cp ${sources.filter(isRemote).map(quoteShell).join(' ')} ${quoteShell(target)}, and the others with another command`,
   });
 }
 
@@ -61,7 +61,7 @@ type CopyValues = Pick<
 /** Copies local files into the object storage, as `put` does. */
 export async function copyUp(context: Context, words: string[], options: CopyValues): Promise<Output | undefined> {
   if (options.pathsFrom !== undefined || options.glob)
-    throw new UsageError('--paths-from and --glob are for paths of the object storage', { hint: 'the shell expands local patterns' });
+    throw new UsageError('--paths-from and --glob apply to paths of the object storage', { hint: 'the shell expands local patterns' });
   const unused = {
     copies: undefined,
     ifMatch: undefined,
@@ -81,7 +81,7 @@ export async function copyUp(context: Context, words: string[], options: CopyVal
 /** Copies from the object storage to local files or stdout, as `get` does. */
 export async function copyDown(context: Context, words: string[], options: CopyValues): Promise<Output | undefined> {
   const target = words.at(-1) ?? '';
-  if (options.type !== undefined) throw new UsageError('--type is for objects, not for files');
+  if (options.type !== undefined) throw new UsageError('--type applies to objects, not to files');
   if (options.parents && target !== '-') makeFolders(resolvePath(context.world, target.endsWith('/') ? target : dirname(target)));
   const values = { ...options, continue: false, sparse: false, tar: false, withHeaders: false };
   return await get.run(invokeWith<typeof get.arguments, typeof get.options>(context, { args: { path: words }, options: values }));

@@ -24,8 +24,8 @@ export type Step = ObjectStep | { readonly kind: 'folder'; readonly from: Remote
 function checkApart(from: RemotePath, to: RemotePath): void {
   const [source, target] = [printRemotePath(from), printRemotePath(to)];
   if (source === target) throw new UsageError(`${source} and the target are the same`);
-  if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot go into itself: ${target}`);
-  if (source.startsWith(`${target}/`)) throw new UsageError(`${source} cannot take the place of ${target}, which it is in`);
+  if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot be copied into itself: ${target}`);
+  if (source.startsWith(`${target}/`)) throw new UsageError(`${source} cannot replace ${target}, which contains it`);
 }
 
 /** True if neither path is the other, or inside it. */
@@ -40,7 +40,7 @@ export function assertSeparate(sources: readonly RemotePath[]): void {
   for (const path of paths) {
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
       const above = path.slice(0, at);
-      if (paths.has(above)) throw new UsageError(`${path} is in ${above}, which is moved too`, { hint: 'leave out one of them' });
+      if (paths.has(above)) throw new UsageError(`${path} is inside ${above}, which is also moved`, { hint: 'omit one of them' });
     }
   }
 }
@@ -59,7 +59,7 @@ export async function chooseTargets(
     throw new UsageError(`${printRemotePath(target)}: no such directory`, {
       hint: `cloud stor mkdir -p ${quoteRemotePath(target)}`,
     });
-  if (asItself && sources.length > 1) throw new UsageError('-T is for one source');
+  if (asItself && sources.length > 1) throw new UsageError('-T takes a single source');
   const targets = new Map<RemotePath, RemotePath>();
   const owners = new Map<string, RemotePath>();
   for (const source of sources) {
@@ -86,7 +86,7 @@ export async function* planSource(
     yield { kind: 'object', from, to, etag: found.headers['etag'], folder: undefined };
     return;
   }
-  if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
+  if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'to copy it recursively: cloud stor cp -r' });
   const first = createFolder(storage, to);
   const folders = [first];
   if (!filter.isChoosy) yield { kind: 'folder', from, folder: first };

@@ -18,9 +18,9 @@ export const rowShape = { columns: ['from', 'to', 'how'], id: 'to', fields: ['et
 
 /** Options of `cp` and `mv`; `ln` has some of them. */
 export const commonOptions = {
-  noClobber: flag('Leave objects alone that exist'),
-  parents: flag('Make missing directories', { short: 'p' }),
-  copy: flag('Where the service refuses links, copy the bytes through this machine'),
+  noClobber: flag('Do not replace existing objects'),
+  parents: flag('Create missing parent directories', { short: 'p' }),
+  copy: flag('If the service refuses links, copy the bytes through this machine'),
   dryRun: dryRunOption,
   noTargetDirectory,
   ...listOption,
@@ -30,7 +30,7 @@ export const commonOptions = {
 /** Splits off the target, which is the last argument. @throws {UsageError} for too few arguments */
 export function splitWords(words: readonly string[], hasList: boolean): { sources: readonly string[]; target: string } {
   if (words.length < (hasList ? 1 : 2))
-    throw new UsageError('missing argument TARGET', { hint: 'the last word is the new name, or a directory' });
+    throw new UsageError('missing argument TARGET', { hint: 'the last argument is the new name, or a directory' });
   return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
 }
 

@@ -32,8 +32,8 @@ import {
 
 /** Options of copies from or to local files. */
 const fileOptions = {
-  type: text('Content type of objects made of files; guessed from the name when absent', { placeholder: 'TYPE' }),
-  modes: flag('Keep permission bits of files in m-mode'),
+  type: text('Content type of uploaded files; by default guessed from the name', { placeholder: 'TYPE' }),
+  modes: flag('Store the permission bits of files in m-mode'),
 };
 
 /** @throws {UsageError} for `./x`, which can only be a local path; the hint has the command that copies it */
@@ -42,7 +42,7 @@ function assertNotDotted({ world }: Context, words: readonly string[]): void {
   if (dotted === undefined) return;
   const verb = words.slice(0, -1).some((word) => isFolder(resolvePath(world, word))) ? 'cp -r' : 'cp';
   const line = words.map((word) => quoteShell(/^\.{1,2}(?:\/|$)|^stor:/.test(word) ? word : `stor:${word}`)).join(' ');
-  throw new UsageError(`${dotted} is a local path, and without stor: all paths are in the object storage`, {
+  throw new UsageError(`${dotted} is a local path, but without stor: all paths are in the object storage`, {
     hint: `cloud stor ${verb} ${line}`,
   });
 }
@@ -81,7 +81,7 @@ async function noteNested(
 }
 
 const copyOptions = {
-  recursive: flag('Directories with everything in them', { short: 'r' }),
+  recursive: flag('Copy directories recursively', { short: 'r' }),
   ...readingNames,
   ...commonOptions,
   ...filterOptions,
@@ -107,10 +107,10 @@ async function copyTargets(
 }
 
 export const copy = command({
-  summary: 'Copy files, objects and trees, to, from and within the object storage',
+  summary: 'Copy files, objects and trees to, from and within the object storage',
   description:
-    'Paths that begin with stor: are in the object storage, others are local files; - is stdin or stdout. Without any stor: all paths are in the object storage. Within it, copies are snap-links: no bytes move, and later changes of the one do not change the other. With PROFILE/stor:PATH for the source or the target, from the service of one profile to that of another, through this machine.',
-  arguments: { path: some('File, object or, with -r, directory, and last the target', { values: 'file-or-path' }) },
+    'Paths that begin with stor: are in the object storage, others are local; - is stdin or stdout. If no path begins with stor:, all are in the object storage. Copies within the object storage are snap-links: no bytes are sent, and a later change of one does not change the other. PROFILE/stor:PATH is a path at the service of a profile: between two services, objects are copied through this machine.',
+  arguments: { path: some('Files, objects or, with -r, directories, followed by the target', { values: 'file-or-path' }) },
   usage: 'SOURCE... TARGET',
   options: copyOptions,
   run: async (invocation) => {
@@ -137,9 +137,9 @@ export const copy = command({
     return await copyTargets(invocation, targets, sources.length === 1);
   },
   examples: [
-    { line: 'cloud stor cp report.pdf stor:docs/', help: 'A file into the object storage' },
-    { line: 'cloud stor cp -r stor:photos ./photos', help: 'A tree from the object storage' },
-    { line: 'cloud stor cp stor:notes.txt stor:notes-2024.txt', help: 'Within the object storage' },
-    { line: 'cloud stor cp -r work/stor:photos home/stor:pictures', help: 'From the service of one profile to that of another' },
+    { line: 'cloud stor cp report.pdf stor:docs/', help: 'Upload a file' },
+    { line: 'cloud stor cp -r stor:photos ./photos', help: 'Download a tree' },
+    { line: 'cloud stor cp stor:notes.txt stor:notes-2024.txt', help: 'Copy within the object storage' },
+    { line: 'cloud stor cp -r work/stor:photos home/stor:pictures', help: 'Copy from the service of one profile to that of another' },
   ],
 });

@@ -24,13 +24,13 @@ function refuseDifferences(count: number): void {
 }
 
 export const diff = command({
-  summary: 'Show in what two directories differ',
-  description: 'What sync --delete would have to do, without doing it: new is only in the first, extra only in the second.',
+  summary: 'Compare two directories',
+  description: 'Shows what sync --delete would do: new is only in SOURCE, extra only in TARGET. Nothing is changed.',
   arguments: {
-    source: one('Directory; stor:PATH for the object storage, PROFILE/stor:PATH for that of a profile', { values: 'file-or-path' }),
-    target: one('Directory it is compared with; stor:PATH for the object storage', { values: 'file-or-path' }),
+    source: one('Directory; stor:PATH in the object storage, PROFILE/stor:PATH in that of a profile', { values: 'file-or-path' }),
+    target: one('Directory to compare with; also stor:PATH or PROFILE/stor:PATH', { values: 'file-or-path' }),
   },
-  options: { ...compareOptions, ...filterOptions, exitCode: flag('Exit with 1 when there are differences') },
+  options: { ...compareOptions, ...filterOptions, exitCode: flag('Exit with 1 if there are differences') },
   run: async (invocation) => {
     const { args, options } = invocation;
     const tally = createTally(invocation);
@@ -41,8 +41,8 @@ export const diff = command({
     return records(options.exitCode ? countEach(rows, () => true, refuseDifferences) : rows, differenceShape);
   },
   examples: [
-    { line: 'cloud stor diff photos stor:photos', help: 'What is different?' },
+    { line: 'cloud stor diff photos stor:photos', help: 'List the differences' },
     { line: 'cloud stor diff stor:a stor:b -o name', help: 'Only the paths' },
-    { line: 'cloud stor diff photos stor:photos --checksum --exit-code', help: 'For a script: is the backup the same?' },
+    { line: 'cloud stor diff photos stor:photos --checksum --exit-code', help: 'In a script: check a backup' },
   ],
 });

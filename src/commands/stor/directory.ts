@@ -14,7 +14,7 @@ import { explainParent, requireThere } from './paths.ts';
 import { showRows } from '../../cli/rows.ts';
 
 /** `-h` as in the Unix commands of the same names; only with `-l` sizes are in bytes without it. */
-export const humanOption = flag('Sizes with units, also with -l', { short: 'h' });
+export const humanOption = flag('Show sizes with units, also with -l', { short: 'h' });
 
 /** Additional fields of `stat` that an object may have. */
 const headFields = ['name', 'entries', 'etag', 'contentType', 'contentMD5', 'durability', 'role-tag'];
@@ -79,13 +79,13 @@ function printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncG
 export const list = command({
   summary: 'List directories',
   aliases: ['list'],
-  arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
+  arguments: { path: some('Directory or object; default your stor directory', { values: 'path' }) },
   options: {
-    time: flag('Newest first', { short: 't' }),
-    size: flag('Largest first', { short: 'S' }),
-    reverse: flag('The other way round', { short: 'r' }),
+    time: flag('Sort by time, newest first', { short: 't' }),
+    size: flag('Sort by size, largest first', { short: 'S' }),
+    reverse: flag('Reverse the order', { short: 'r' }),
     human: humanOption,
-    print0: flag('Print names alone, or paths where there are several directories, each ended by NUL', { short: '0' }),
+    print0: flag('Print only names, or paths for several directories, each terminated by NUL', { short: '0' }),
     ...readingNames,
     ...listOption,
   },
@@ -126,14 +126,14 @@ export const list = command({
     });
   },
   examples: [
-    { line: 'cloud stor ls logs', help: 'What is in a directory' },
-    { line: 'cloud stor ls logs -S -o name', help: 'Names only, the largest first' },
-    { line: 'cloud stor ls logs -0 | xargs -0 -n 1 echo', help: 'Names that may hold newlines' },
+    { line: 'cloud stor ls logs', help: 'List a directory' },
+    { line: 'cloud stor ls logs -S -o name', help: 'Only names, largest first' },
+    { line: 'cloud stor ls logs -0 | xargs -0 -n 1 echo', help: 'For names that may contain newlines' },
   ],
 });
 
 export const stat = command({
-  summary: 'Show what a path names, and its headers',
+  summary: 'Show the properties and headers of objects and directories',
   aliases: ['show'],
   arguments: { path: some('Directory or object', { values: 'path' }) },
   options: { ...readingNames, ...listOption },
@@ -153,15 +153,15 @@ export const stat = command({
     });
   },
   examples: [
-    { line: 'cloud stor stat logs/a.gz', help: 'Size, type, MD5, etag and own headers' },
+    { line: 'cloud stor stat logs/a.gz', help: 'Size, type, MD5, etag and custom headers' },
     { line: 'cloud stor stat logs/a.gz -j --columns etag', help: 'One field as JSON' },
   ],
 });
 
 export const makeDirectory = command({
-  summary: 'Make directories',
-  arguments: { path: many('Directory to make', { values: 'path' }) },
-  options: { parents: flag('Make the directories above too', { short: 'p' }) },
+  summary: 'Create directories',
+  arguments: { path: many('Directory to create', { values: 'path' }) },
+  options: { parents: flag('Also create missing parent directories', { short: 'p' }) },
   run: async (invocation) => {
     const { args, options, account, note, storage } = invocation;
     const attempts = createAttempts(invocation, args.path.length);
@@ -171,13 +171,13 @@ export const makeDirectory = command({
         () => makeFolder(storage, path, { parents: options.parents }),
         `cloud stor mkdir -p ${quoteRemotePath(path)}`,
       );
-      note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
+      note(made ? `Created ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
       return { path: printRemotePath(path), made };
     });
     return await showRows(invocation, rows, { columns: ['made', 'path'], id: 'path' });
   },
   examples: [
     { line: 'cloud stor mkdir logs', help: 'One directory' },
-    { line: 'cloud stor mkdir -p photos/2024/spain', help: 'With those above' },
+    { line: 'cloud stor mkdir -p photos/2024/spain', help: 'With missing parents' },
   ],
 });

@@ -13,17 +13,17 @@ const mostParallel = 256;
 
 /** Options of every command that transfers files. */
 export const transferOptions = withTopic('transfer', {
-  parallel: number('Number of concurrent transfers; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, mostParallel] }),
-  bwlimit: size('Most bytes in a second, over all files together', { placeholder: 'RATE' }),
-  partSize: size('Bytes in a part or range of a large file, at least 5 MiB'),
+  parallel: number('Number of concurrent transfers; default 16, fewer with a low --bwlimit', { short: 'P', range: [1, mostParallel] }),
+  bwlimit: size('Maximum bytes per second, over all files together', { placeholder: 'RATE' }),
+  partSize: size('Size of the parts or ranges of a large file, at least 5 MiB'),
   progress: choice(
-    'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent',
+    'Progress on stderr; by default a bar on a terminal, and elsewhere a plain line at intervals',
     ['bar', 'plain', 'none'],
     {
       placeholder: 'FORM',
     },
   ),
-  progressInterval: duration('Time between two plain lines; 10s when absent'),
+  progressInterval: duration('Interval of plain lines; default 10s'),
   noProgress: flag('Same as --progress none'),
 });
 
@@ -61,7 +61,7 @@ export function createEngine(
   const { world, state, settings } = context;
   if (values.partSize !== undefined) checkPartSize(values.partSize);
   if (values.bwlimit === 0)
-    throw new UsageError('--bwlimit: nothing would move at 0 bytes in a second', { hint: 'for no limit, leave out --bwlimit' });
+    throw new UsageError('--bwlimit: nothing can be sent at 0 bytes per second', { hint: 'for no limit, omit --bwlimit' });
   const usual = settings().defaultParallel;
   const limit = usual && Math.min(Math.max(readCount(usual), 1), mostParallel);
   const parallel = chooseParallel({ ...values, parallel: values.parallel ?? limit });
@@ -116,7 +116,7 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
     isOpen ||= mayPass(error);
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);
-    if (error instanceof SilentServiceError) throw describeFailures('; stopped because nothing answers');
+    if (error instanceof SilentServiceError) throw describeFailures('; stopped because the service does not respond');
   }
   function describeFailures(ending = ''): PartialError {
     return new PartialError(`${failed} of ${failed + done} failed${ending}`, done === 0 && lastCode > 0 ? { allFailed: lastCode } : {});

@@ -51,15 +51,15 @@ function replacePlaceholders(line: string, found: readonly Occurrence[]): string
 export function prepareLine(line: string): string {
   if (!line.includes(placeholder)) return line;
   if (evaluated.test(line))
-    throw new UsageError('--exec: {} stands in a line that a shell evaluates twice: a name could become a command', {
-      hint: `hand the path on as an argument: --exec 'sh -c "ls \\"\\$1\\"" sh "$1"'; it is in $CLOUD_PATH too`,
+    throw new UsageError('--exec: {} is in a line that a shell evaluates twice: a name could become a command', {
+      hint: `pass the path as an argument: --exec 'sh -c "ls \\"\\$1\\"" sh "$1"'; it is in $CLOUD_PATH too`,
     });
   const found = findPlaceholders(line);
   const wrong = found.find(({ isOwn }) => !isOwn);
   if (wrong === undefined && found.length > 0) return replacePlaceholders(line, found);
   const where = wrong?.quote === '' || wrong === undefined ? 'within a word' : 'inside quotes';
   const bare = line.replaceAll(/(["'])\{\}\1/g, placeholder);
-  throw new UsageError(`--exec: {} stands ${where}: it is an argument of its own`, {
+  throw new UsageError(`--exec: {} is ${where}, but must be a separate argument`, {
     hint: `the path is "$1": --exec ${quoteShell(replacePlaceholders(bare, findPlaceholders(bare)))}`,
   });
 }

@@ -7,9 +7,11 @@ import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
 
 /** Selects files of a tree, in every command for trees. Excluded files stay excluded even if they are included too. */
 export const filterOptions = withTopic('filters', {
-  include: texts('Only files whose name, or path when it has a slash, matches', { placeholder: 'PATTERN' }),
-  exclude: texts('Leave out what matches, also what --include takes; with / at its end directories only', { placeholder: 'PATTERN' }),
-  excludeFrom: filePath('Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'),
+  include: texts('Only files whose name matches; a pattern with a slash is compared with the path', { placeholder: 'PATTERN' }),
+  exclude: texts('Exclude names that match, also those that --include selects; with a trailing / only directories', {
+    placeholder: 'PATTERN',
+  }),
+  excludeFrom: filePath('Exclude names that match a line of the file; - for stdin. Empty lines and lines that begin with # are ignored'),
 });
 
 /** Values of these options, and of `--paths-from` where the command has it. */
@@ -30,10 +32,10 @@ async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Pr
 export async function readFilter(context: Pick<Context, 'world'>, values: FilterValues, isTree = true): Promise<Filter> {
   const { include, exclude, excludeFrom, pathsFrom } = values;
   const isAsked = include.length + exclude.length > 0 || excludeFrom !== undefined;
-  if (isAsked && !isTree) throw new UsageError('--include and --exclude choose files of trees', { hint: 'add -r' });
+  if (isAsked && !isTree) throw new UsageError('--include and --exclude filter the files of trees', { hint: 'add -r' });
   for (const [name, patterns] of Object.entries({ include, exclude }))
     // Probably an unset variable: an empty pattern would select or exclude nothing.
-    if (patterns.some((pattern) => /^(\.?\/)*\.?$/.test(pattern))) throw new UsageError(`--${name} has a pattern that is empty`);
+    if (patterns.some((pattern) => /^(\.?\/)*\.?$/.test(pattern))) throw new UsageError(`--${name} has an empty pattern`);
   if (excludeFrom === '-' && pathsFrom === '-')
     throw new UsageError('--exclude-from and --paths-from cannot both read stdin', { hint: 'write one of the lists to a file' });
   return createFilter(include, [...exclude, ...(excludeFrom === undefined ? [] : await readPatterns(context, excludeFrom))]);

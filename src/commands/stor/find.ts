@@ -40,18 +40,18 @@ function createSizeTest(given: string): Test {
 }
 
 const findOptions = {
-  name: text('Only names that match', { placeholder: 'PATTERN' }),
-  type: choice('Only of this type', ['object', 'directory', 'f', 'd'], { placeholder: 'TYPE' }),
-  size: text('Only objects of this size; +SIZE larger, -SIZE smaller', { placeholder: 'SIZE' }),
-  newer: text('Only what was changed after; a date, or how long ago', { placeholder: 'TIME' }),
-  older: text('Only what was changed before; a date, or how long ago', { placeholder: 'TIME' }),
-  maxdepth: number('Go no deeper; 0 is the path itself'),
-  exec: text('Run a line of the shell for each; the path is {} as an argument of its own, "$1" and $CLOUD_PATH', {
+  name: text('Filter by name', { placeholder: 'PATTERN' }),
+  type: choice('Filter by type', ['object', 'directory', 'f', 'd'], { placeholder: 'TYPE' }),
+  size: text('Filter objects by size; +SIZE larger, -SIZE smaller', { placeholder: 'SIZE' }),
+  newer: text('Changed after this time; a date, or how long ago', { placeholder: 'TIME' }),
+  older: text('Changed before this time; a date, or how long ago', { placeholder: 'TIME' }),
+  maxdepth: number('Maximum depth; 0 is the path itself'),
+  exec: text('Run a shell command for each match; the path is {} as a separate argument, "$1" and $CLOUD_PATH', {
     placeholder: 'COMMAND',
   }),
-  delete: flag('Delete what is found'),
+  delete: flag('Delete the matches'),
   yes: flag('Do not ask before deleting', { short: 'y' }),
-  print0: flag('End paths with NUL instead of a newline', { short: '0' }),
+  print0: flag('Terminate paths with NUL instead of a newline', { short: '0' }),
   ...filterOptions,
   ...readingNames,
 };
@@ -164,7 +164,7 @@ function isPlain({ global }: Context): boolean {
 
 export const find = command({
   summary: 'Find directories and objects',
-  arguments: { path: some('Where to look; your stor directory when absent', { values: 'path' }) },
+  arguments: { path: some('Path to search; default your stor directory', { values: 'path' }) },
   options: findOptions,
   run: async (invocation): Promise<Output | undefined> => {
     const { args, options, world, note } = invocation;
@@ -190,7 +190,7 @@ export const find = command({
       return undefined;
     }
     if (options.delete) {
-      if (!options.yes) await confirm(world, 'Delete everything that is found?');
+      if (!options.yes) await confirm(world, 'Delete all matches?');
       const engine = createEngine(invocation, {}, { bulk: true });
       await drainPool(
         found(),
@@ -218,8 +218,8 @@ export const find = command({
   },
   examples: [
     { line: 'cloud stor find logs --name "*.gz" --size +10M', help: 'Large archives' },
-    { line: 'cloud stor find --type object --older 90d --exec "cloud stor stat {} -o name"', help: 'Something for each' },
-    { line: `cloud stor find logs --name "*.log" --exec 'cloud stor mv "$1" "$1.old"'`, help: 'The path within a word' },
+    { line: 'cloud stor find --type object --older 90d --exec "cloud stor stat {} -o name"', help: 'Run a command for each' },
+    { line: `cloud stor find logs --name "*.log" --exec 'cloud stor mv "$1" "$1.old"'`, help: 'Use the path as part of an argument' },
     { line: 'cloud stor find logs --name "*.tmp" --type object --delete -y', help: 'Find and delete' },
   ],
 });

@@ -171,15 +171,15 @@ function readTarget(
 }
 
 const getOptions = {
-  recursive: flag('Directories with everything in them', { short: 'r' }),
-  continue: flag('Fetch the rest of a file that is the beginning of the object; any other file is left alone'),
-  noClobber: flag('Leave files alone that exist'),
+  recursive: flag('Download directories recursively', { short: 'r' }),
+  continue: flag('Append the missing bytes to a file that is the beginning of the object; other files are not changed'),
+  noClobber: flag('Do not replace existing files'),
   dryRun: dryRunOption,
   noTargetDirectory,
-  modes: flag('Give files the permission bits that were kept with put --modes'),
+  modes: flag('Restore the permission bits that put --modes stored'),
   sparse: sparseOption,
   tar: flag('With -r: write a tar archive of all arguments to stdout'),
-  withHeaders: flag(`With -r: keep types, headers and links in ${manifestName} at the root, for put -r and sync`),
+  withHeaders: flag(`With -r: save types, headers and links in ${manifestName} at the root, for put -r and sync`),
   ...readingNames,
   ...listOption,
   ...filterOptions,
@@ -230,16 +230,16 @@ async function fetchFiles(
 }
 
 export const get = command({
-  summary: 'Read an object to stdout, or objects and trees into files',
+  summary: 'Download objects and trees, or write an object to stdout',
   description:
-    'With one argument the object goes to stdout. With more, the last argument is the file or directory to write to; - is stdout. A file gets its name only when it is complete and its MD5 is right; the same command again goes on with a large file that was interrupted. A file that is a symbolic link is written through; devices and /dev/fd/N take the bytes as a stream. In trees, links, pipes and devices stay as they are. To write several objects to stdout: cloud stor cat.',
-  arguments: { path: some('Object or, with -r, directory; or a pattern such as "logs/*.gz"', { values: 'path' }) },
+    'With one argument, the object is written to stdout. With more, the last argument is the file or directory to write to; - is stdout. A file gets its final name only when it is complete and its MD5 matches. To resume an interrupted download of a large file, repeat the command. A target that is a symbolic link is followed; devices and /dev/fd/N receive the bytes as a stream. In trees, existing links, pipes and devices are not replaced. To write several objects to stdout: cloud stor cat.',
+  arguments: { path: some('Object or, with -r, directory; also a pattern such as "logs/*.gz"', { values: 'path' }) },
   usage: 'PATH... [FILE|DIRECTORY|-]',
   options: getOptions,
   run: async (invocation) => {
     const { args, options, resumed } = invocation;
     if (resumed) return await fetchFiles(invocation, readFiles(resumed, invocation.account));
-    if (options.withHeaders && !options.recursive) throw new UsageError('--with-headers is for trees', { hint: 'add -r' });
+    if (options.withHeaders && !options.recursive) throw new UsageError('--with-headers applies to trees', { hint: 'add -r' });
     if (options.continue && options.noClobber) throw createContradiction('--continue', '--no-clobber');
     const hasList = options.pathsFrom !== undefined;
     if (options.tar) {
@@ -249,8 +249,8 @@ export const get = command({
     const { sources: words, local } = readTarget(invocation, args.path, options.recursive, hasList);
     const { paths: sources, isMatch } = await readNames(invocation, words, options);
     if (local === undefined) {
-      if (options.sparse) throw new UsageError('--sparse: stdout has no holes', { hint: 'give a file or directory' });
-      if (options.dryRun) throw new UsageError('--dry-run: what goes to stdout changes nothing', { hint: 'give a file or directory' });
+      if (options.sparse) throw new UsageError('--sparse applies to files, not to stdout', { hint: 'give a file or directory' });
+      if (options.dryRun) throw new UsageError('--dry-run: writing to stdout changes nothing', { hint: 'give a file or directory' });
       const display = await monitorTransfers(invocation, {
         ...options,
         noProgress: options.noProgress || (invocation.world.stdout.isTerminal && options.progress === undefined),
@@ -261,7 +261,7 @@ export const get = command({
         ),
       );
     }
-    if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T is for one source');
+    if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T takes a single source');
     const intoFolder = !options.noTargetDirectory && isFolder(local);
     const last = args.path.at(-1) ?? '';
     if (isMatch || hasList) assertDirectory(intoFolder, last, 'mkdir');
@@ -272,9 +272,9 @@ export const get = command({
     return await fetchFiles(invocation, files);
   },
   examples: [
-    { line: 'cloud stor get logs/a.gz | zcat', help: 'Into a pipe' },
-    { line: 'cloud stor get photos/1.jpg photos/2.jpg .', help: 'Into files of this folder' },
-    { line: 'cloud stor get -r photos ./photos', help: 'A tree, many files at once' },
-    { line: 'cloud stor get -r photos --tar > photos.tar', help: 'A tree as an archive' },
+    { line: 'cloud stor get logs/a.gz | zcat', help: 'Download into a pipe' },
+    { line: 'cloud stor get photos/1.jpg photos/2.jpg .', help: 'Download into the current directory' },
+    { line: 'cloud stor get -r photos ./photos', help: 'Download a tree, many files concurrently' },
+    { line: 'cloud stor get -r photos --tar > photos.tar', help: 'Download a tree as a tar archive' },
   ],
 });

@@ -11,10 +11,10 @@ import { printSide, type Sides } from './sides.ts';
 
 /** Options of sync that guard deletions. */
 export const guardOptions = {
-  delete: flag('Remove what is only in the target; asks first'),
+  delete: flag('Delete what is only in the target; asks first'),
   yes: flag('With --delete: do not ask', { short: 'y' }),
-  maxDelete: number('With --delete: refuse to remove more than N'),
-  allowEmptySource: flag('With --delete: also when the source is empty'),
+  maxDelete: number('With --delete: refuse to delete more than N'),
+  allowEmptySource: flag('With --delete: allow an empty source'),
 };
 
 type GuardValues = Values<typeof guardOptions>;
@@ -28,8 +28,8 @@ async function isEmpty(context: Context, side: Side): Promise<boolean> {
 /** @throws {UsageError} for an empty source, such as an unmounted disk: everything in the target would be removed */
 export async function assertSourceNotEmpty(context: Context, { from }: Sides, options: GuardValues): Promise<void> {
   if (!options.delete || options.allowEmptySource || !(await isEmpty(context, from))) return;
-  throw new UsageError(`${printSide(from)} is empty: --delete would remove everything in the target. Nothing was done`, {
-    hint: 'if that is meant: add --allow-empty-source',
+  throw new UsageError(`${printSide(from)} is empty: --delete would delete everything in the target. Nothing was done`, {
+    hint: 'if this is intended: add --allow-empty-source',
   });
 }
 
@@ -62,7 +62,7 @@ export async function confirmDeletion(
   const count = await countRemovals(rehearse());
   if (maxDelete !== undefined && count > maxDelete)
     throw new UsageError(`${count} entries of ${printSide(to)} would be deleted, more than --max-delete ${maxDelete}. Nothing was done`, {
-      hint: 'to see them: add --dry-run',
+      hint: 'to list them: add --dry-run',
     });
   if (!yes && count > 0)
     await confirm(world, `Delete ${countOf(count, 'entry', 'entries')} that ${count === 1 ? 'is' : 'are'} only in ${printSide(to)}?`);

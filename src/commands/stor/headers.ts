@@ -6,8 +6,8 @@ import { printTime } from '../../transfer/local/time.ts';
 
 /** Options for storing objects. */
 export const storeOptions = {
-  type: text('Content type; guessed from the name when absent', { placeholder: 'TYPE' }),
-  meta: texts('Own header, stored as m-KEY', { short: 'm', placeholder: 'KEY=VALUE' }),
+  type: text('Content type; by default guessed from the name', { placeholder: 'TYPE' }),
+  meta: texts('Custom header, stored as m-KEY', { short: 'm', placeholder: 'KEY=VALUE' }),
   header: texts('Any header that the service stores', { placeholder: 'NAME:VALUE' }),
   copies: number('Number of copies', { range: [1, 6] }),
 };
@@ -29,7 +29,7 @@ const orders = new Set(['durability-level', 'x-durability-level', 'max-content-l
 export function readStored(given: string, declared?: ReadonlySet<string>): [string, string] {
   const [name, value] = readHeader(given, ':');
   if (isStoredHeader(name) || orders.has(name) || declared?.has(name) === true) return [name, value];
-  throw new UsageError(`--header: services do not store ${name}`, { hint: `as an own header they do: -m ${name}=VALUE` });
+  throw new UsageError(`--header: services do not store ${name}`, { hint: `to store it as a custom header: -m ${name}=VALUE` });
 }
 
 /** Parses `KEY=VALUE` as the header `m-KEY`. */

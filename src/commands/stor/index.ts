@@ -5,6 +5,6 @@ import { verbs } from './verbs.ts';
 export const stor = group({
   summary: 'Directories and objects of the object storage',
   description:
-    'A path such as logs/a.gz is below /LOGIN/stor; /login/stor/logs/a.gz is a whole path, and ~~ stands for the account: ~~/public/a. What reads expands patterns with *, ? and ** when they reach the program: quote them. What changes or removes takes names as they are; with --glob patterns, with [a-z] and {a,b} too. --literal takes names as they are everywhere.',
+    'A relative path such as logs/a.gz is below /LOGIN/stor; /login/stor/logs/a.gz is absolute, and ~~ is the account: ~~/public/a. Commands that only read expand the patterns *, ? and **; quote them to protect them from the shell. Commands that change or delete take paths literally. --glob expands patterns, including [a-z] and {a,b}; --literal expands none.',
   commands: { ...verbs, run },
 });

@@ -5,7 +5,7 @@ import { createKnownStore, type KnownStore } from '../../transfer/upload/known.t
 import { uploadObject } from '../../transfer/upload/upload.ts';
 
 /** An option of commands that store files. */
-export const linkKnownOption = flag('Link what was stored before, do not send it');
+export const linkKnownOption = flag('Link files stored before; do not send them');
 
 /** Stores files, and prints a note at the end. */
 export interface Storing {
@@ -32,7 +32,7 @@ export function createStoring(
     finish: () => {
       known.close();
       const count = known.linked();
-      if (count > 0) note(`${count} ${count === 1 ? 'file was' : 'files were'} linked to what this machine stored before`);
+      if (count > 0) note(`${count} ${count === 1 ? 'file was' : 'files were'} linked to objects that this machine stored before`);
     },
   };
 }

@@ -28,8 +28,8 @@ async function tryLink<T>(source: RemotePath, target: RemotePath, link: (to: Rem
 }
 
 export const link = command({
-  summary: 'Give an object another name by a snap-link',
-  description: 'Both names are equal: overwriting or deleting one leaves the other as it is.',
+  summary: 'Create a snap-link: another name for an object',
+  description: 'Both names are equal. Replacing or deleting one does not change the other.',
   arguments: { source: one('Object', { values: 'path' }), target: one('New name, or a directory', { values: 'path' }) },
   options: { parents: commonOptions.parents, noClobber: commonOptions.noClobber },
   run: async (invocation) => {
@@ -55,7 +55,7 @@ export const link = command({
     });
   },
   examples: [
-    { line: 'cloud stor ln builds/42.tgz builds/latest.tgz', help: 'A second name' },
-    { line: 'cloud stor ln report.pdf ~~/public/report.pdf', help: 'A name that anybody can read' },
+    { line: 'cloud stor ln builds/42.tgz builds/latest.tgz', help: 'Add a second name' },
+    { line: 'cloud stor ln report.pdf ~~/public/report.pdf', help: 'Add a public name' },
   ],
 });

@@ -17,7 +17,7 @@ export function isFolder(file: string): boolean {
 function chooseFile(source: RemotePath, folder: string): string {
   const name = baseName(source);
   if (name === '.' || name === '..' || name.includes('\0'))
-    throw new UsageError(`${printRemotePath(source)}: "${name}" is not written as a file`);
+    throw new UsageError(`${printRemotePath(source)}: "${name}" cannot be a file name`);
   return join(folder, name);
 }
 

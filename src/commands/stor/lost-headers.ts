@@ -31,7 +31,7 @@ export async function createLostHeaders({ note }: Context, to: Side, { withHeade
       }
       if (count > 0)
         note(
-          `${count} ${count === 1 ? 'object has a type or headers' : 'objects have types or headers'} that files cannot hold: --with-headers keeps them`,
+          `${count} ${count === 1 ? 'object has a type or headers' : 'objects have types or headers'} that files cannot store; to keep them: --with-headers`,
         );
     },
   };

@@ -36,9 +36,9 @@ function nameHeader(word: string): string {
 }
 
 const getMeta = command({
-  summary: 'Show the headers that are stored with an object or directory',
+  summary: 'Show the stored headers of an object or directory',
   aliases: ['show', 'list'],
-  arguments: { path: one('Object or directory', { values: 'path' }), key: some('Only these: KEY stands for m-KEY') },
+  arguments: { path: one('Object or directory', { values: 'path' }), key: some('Only these headers; KEY means m-KEY') },
   run: async (invocation) => {
     const { args, account } = invocation;
     const path = readRemotePath(args.path, account);
@@ -48,21 +48,21 @@ const getMeta = command({
     const absent = names.find((name) => headers[name] === undefined);
     if (absent !== undefined) {
       throw new NotFoundError(`${printRemotePath(path)} has no header ${absent}`, {
-        hint: `those it has: cloud stor meta get ${quoteRemotePath(path)}`,
+        hint: `to list its headers: cloud stor meta get ${quoteRemotePath(path)}`,
       });
     }
     const picked = Object.fromEntries(names.map((name) => [name, headers[name] ?? '']));
     return record(picked, { id: names[0] ?? '', columns: asTheyAre(picked) });
   },
   examples: [
-    { line: 'cloud stor meta get notes.txt', help: 'All of them' },
-    { line: 'cloud stor meta get notes.txt content-type -o name', help: 'The value of one' },
+    { line: 'cloud stor meta get notes.txt', help: 'All headers' },
+    { line: 'cloud stor meta get notes.txt content-type -o name', help: 'The value of one header' },
   ],
 });
 
 const changeOptions = {
   type: text('Content type', { placeholder: 'TYPE' }),
-  header: texts('Another header that the service stores', { placeholder: 'NAME:VALUE' }),
+  header: texts('Any other header that the service stores', { placeholder: 'NAME:VALUE' }),
 };
 
 /** `content-type=TYPE` sets that header, as with `meta get` and `unset`; any other `KEY=VALUE` sets `m-KEY`. */
@@ -91,8 +91,8 @@ async function change(context: Context, word: string, merge: (headers: Headers) 
 }
 
 const setMeta = command({
-  summary: 'Set headers, and keep the others',
-  description: 'A change that somebody else makes at the same time is not lost: the headers are read again then.',
+  summary: 'Set headers and keep the others',
+  description: 'Concurrent changes are not lost: if the headers have changed meanwhile, they are read again.',
   arguments: { path: one('Object or directory', { values: 'path' }), pair: some('KEY=VALUE, stored as m-KEY') },
   options: changeOptions,
   run: async (invocation) => {
@@ -105,18 +105,18 @@ const setMeta = command({
     return await change(invocation, args.path, (headers) => ({ ...headers, ...changes }));
   },
   examples: [
-    { line: 'cloud stor meta set notes.txt author=ann topic="all sorts"', help: 'Own headers' },
-    { line: 'cloud stor meta set notes.txt --type text/markdown', help: 'Another content type' },
+    { line: 'cloud stor meta set notes.txt author=ann topic="all sorts"', help: 'Set custom headers' },
+    { line: 'cloud stor meta set notes.txt --type text/markdown', help: 'Change the content type' },
   ],
 });
 
 const unsetMeta = command({
-  summary: 'Remove headers, and keep the others',
-  arguments: { path: one('Object or directory', { values: 'path' }), key: many('KEY stands for m-KEY') },
+  summary: 'Remove headers and keep the others',
+  arguments: { path: one('Object or directory', { values: 'path' }), key: many('Header; KEY means m-KEY') },
   run: async (invocation) => {
     const unwanted = new Set(invocation.args.key.map(nameHeader));
     if (unwanted.has('content-type'))
-      throw new UsageError('every object has a content type', { hint: 'change it: cloud stor meta set PATH --type TYPE' });
+      throw new UsageError('the content type cannot be removed', { hint: 'to change it: cloud stor meta set PATH --type TYPE' });
     return await change(invocation, invocation.args.path, (headers) =>
       Object.fromEntries(Object.entries(headers).filter(([name]) => !unwanted.has(name))),
     );
@@ -128,8 +128,8 @@ const unsetMeta = command({
 });
 
 const replaceMeta = command({
-  summary: 'Replace all headers by those given',
-  description: 'The content type stays when none is given.',
+  summary: 'Replace all headers',
+  description: 'The content type is kept unless --type is given.',
   arguments: { path: one('Object or directory', { values: 'path' }), pair: some('KEY=VALUE, stored as m-KEY') },
   options: changeOptions,
   run: async (invocation) => {
@@ -140,12 +140,12 @@ const replaceMeta = command({
     }));
   },
   examples: [
-    { line: 'cloud stor meta replace notes.txt author=ann', help: 'Only this one is left' },
-    { line: 'cloud stor meta replace notes.txt', help: 'None of the own headers is left' },
+    { line: 'cloud stor meta replace notes.txt author=ann', help: 'Keep only this header' },
+    { line: 'cloud stor meta replace notes.txt', help: 'Remove all custom headers' },
   ],
 });
 
 export const meta = group({
-  summary: 'Headers that are stored with objects and directories',
+  summary: 'Stored headers of objects and directories',
   commands: { get: getMeta, set: setMeta, unset: unsetMeta, replace: replaceMeta },
 });

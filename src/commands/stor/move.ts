@@ -40,7 +40,7 @@ async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<
     throw new ApiError(
       412,
       error.code,
-      `${printRemotePath(from)} was changed while it was moved: it stays, and the target has what it was before`,
+      `${printRemotePath(from)} changed while it was moved: the source is kept, and the target has the earlier version`,
       {
         requestId: error.requestId,
       },
@@ -86,8 +86,8 @@ async function moveTargets(
 export const move = command({
   summary: 'Move or rename objects and trees',
   description:
-    'An object gets its new name by a snap-link and loses the old one; of a tree, each in turn. When that is interrupted, every object is in one place or both, and the same command with -T goes on. A tree that is moved to a directory that is there joins what is in it; an object that would replace another one stays where it is and is named.',
-  arguments: { path: some('Object or directory, and last the target', { values: 'path' }) },
+    'Each object is linked to its new name, then the old name is deleted. After an interruption, each object has one or both names; to resume, repeat the command with -T. A tree moved to an existing directory is merged into it. An object that would replace a different one is not moved, and is reported.',
+  arguments: { path: some('Objects or directories, followed by the target', { values: 'path' }) },
   usage: 'SOURCE... TARGET',
   options: moveOptions,
   run: async (invocation) => {
@@ -108,6 +108,6 @@ export const move = command({
   },
   examples: [
     { line: 'cloud stor mv draft.txt final.txt', help: 'Rename' },
-    { line: 'cloud stor mv --glob "logs/2023-*" archive/', help: 'Several into a directory' },
+    { line: 'cloud stor mv --glob "logs/2023-*" archive/', help: 'Move several objects into a directory' },
   ],
 });

@@ -8,12 +8,12 @@ import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { missing } from './paths.ts';
 
-const pathsFrom = filePath('Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL');
+const pathsFrom = filePath('Read literal paths from a file; - for stdin. One per line, or each terminated by NUL');
 
-const glob = flag('Take paths as patterns with *, ?, **, [a-z] and {a,b}');
+const glob = flag('Expand patterns in paths: *, ?, **, [a-z] and {a,b}');
 
 /** Options of commands that read: these expand `*`, `?` and `**` by default. */
-export const readingNames = withTopic('names', { glob, literal: flag('Take paths as names: * and ? are characters') });
+export const readingNames = withTopic('names', { glob, literal: flag('Take paths literally: * and ? are no wildcards') });
 
 /** Options of commands that change or remove: these take paths literally by default. */
 export const changingNames = withTopic('names', { glob });
@@ -61,7 +61,7 @@ async function readList({ world }: Context, file: string): Promise<string[]> {
 
 /** The error for a missing `-`, with a hint about --paths-from. */
 function explainDash(path: RemotePath, word: string): ApiError {
-  return word === '-' ? withHint(missing(path), 'to take paths from stdin: --paths-from -') : missing(path);
+  return word === '-' ? withHint(missing(path), 'to read paths from stdin: --paths-from -') : missing(path);
 }
 
 /** Expands one argument to paths. */
@@ -85,7 +85,7 @@ export async function listWords(
   const named = words.map((word) => ({ word, form }));
   if (values.pathsFrom === undefined) {
     if (words.length === 0)
-      throw new UsageError('missing argument PATH', { hint: 'or take paths from a file or stdin: --paths-from FILE' });
+      throw new UsageError('missing argument PATH', { hint: 'or read paths from a file or stdin: --paths-from FILE' });
     return named;
   }
   const list = await readList(context, values.pathsFrom);
@@ -138,14 +138,14 @@ export async function explainMissing(context: Context, path: RemotePath, word: s
   const count = world.stderr.isTerminal ? await countMatches(context, word) : undefined;
   if (count === 0) return error;
   const many =
-    count === undefined ? 'to take it as a pattern' : `it matches ${count}${count === mostCounted ? ' or more' : ''} as a pattern`;
+    count === undefined ? 'to use it as a pattern' : `it matches ${count}${count === mostCounted ? ' or more' : ''} as a pattern`;
   return withHint(error, `${many}: cloud stor ${verb} --glob ${quoteRemotePath(path)}`);
 }
 
 /** Checks the target of several sources from a pattern or a list. @throws {UsageError} unless it is a directory */
 export function assertDirectory(isDirectory: boolean, target: string, line: string): void {
   if (!isDirectory)
-    throw new UsageError(`${target}: no such directory: what a pattern or a list names goes into one`, {
+    throw new UsageError(`${target}: no such directory; a pattern or list of paths needs a target directory`, {
       hint: `${line} ${quoteShell(target)}`,
     });
 }

@@ -9,7 +9,7 @@ import type { RemotePath } from '../../transfer/path.ts';
  * prevents it.
  */
 
-export const noTargetDirectory = flag('The target is the new name itself, also when it is a directory', { short: 'T' });
+export const noTargetDirectory = flag('Use TARGET as the new name, even if it is a directory', { short: 'T' });
 
 /** A tree whose target on the command line is an existing directory. */
 interface Nesting {
@@ -56,6 +56,6 @@ export function noteNesting(
   const { directory, nested } = nesting;
   const line = describeWithT(context, nesting);
   context.note(
-    `${directory} exists and holds the same names (${shown}): the tree goes to ${nested}; to put it into ${directory} itself: ${line}`,
+    `${directory} exists and has the same names (${shown}): the tree is stored as ${nested}; to store it as ${directory}: ${line}`,
   );
 }

@@ -31,7 +31,7 @@ export async function explainParent<T>(work: () => Promise<T>, line: string): Pr
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'DirectoryDoesNotExist') throw error;
-    throw withHint(error, `make the directories above with -p: ${line}`);
+    throw withHint(error, `to create the parent directories: ${line}`);
   }
 }
 
@@ -43,8 +43,8 @@ export async function explainCondition<T>(work: () => Promise<T>, path: RemotePa
     if (!(error instanceof ApiError) || error.status !== 412) throw error;
     throw withHint(
       error,
-      `its etag: cloud stor stat ${quoteRemotePath(path)}`,
-      `${printRemotePath(path)} is not as the conditions want it`,
+      `to see its etag: cloud stor stat ${quoteRemotePath(path)}`,
+      `${printRemotePath(path)} does not match the conditions`,
     );
   }
 }

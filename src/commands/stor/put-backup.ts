@@ -37,14 +37,14 @@ export function readPutBackup(
   const [first] = places;
   const root = places.length === 1 && first?.isTree === true ? first.target : parentOf(first?.target ?? directory);
   if (!root) throw new UsageError('--backup-dir: the target is not an object');
-  const hint = 'give a directory beside the target';
-  if (isSame(directory, root)) throw new UsageError(`--backup-dir: ${backupDir} is the target itself`, { hint });
+  const hint = 'give a directory next to the target';
+  if (isSame(directory, root)) throw new UsageError(`--backup-dir: ${backupDir} is the target`, { hint });
   for (const { target, isTree } of places) {
     if (isSame(directory, target) || (isTree && isBelow(directory, target)))
-      throw new UsageError(`--backup-dir: ${backupDir} is in what is stored`, { hint });
+      throw new UsageError(`--backup-dir: ${backupDir} is inside a stored tree`, { hint });
     // A backup of `site/f` in the directory above `site` would itself be in `site`.
     if (isTree && isBelow(target, directory) && isBelow(root, directory))
-      throw new UsageError(`--backup-dir: ${backupDir} holds the target itself`, { hint });
+      throw new UsageError(`--backup-dir: ${backupDir} contains the target`, { hint });
   }
   return { directory, root };
 }

@@ -66,7 +66,7 @@ export async function putOnce(
       if (there) return there;
       if (!earlier || !(error instanceof ApiError) || !isConditionFailed(error)) throw error;
       const { status, code, requestId } = error;
-      throw new ApiError(status, code, `${path} was changed since an earlier run stored it: left alone`, { requestId, cause: error });
+      throw new ApiError(status, code, `${path} has changed since an earlier run stored it: left alone`, { requestId, cause: error });
     }
   }
 }
@@ -92,6 +92,6 @@ export function declarePut(options: object, placed: readonly Placed[]): Work {
     args: { file: [] },
     options: { ...options, noTargetDirectory: true },
     placed,
-    obstacle: stream === undefined ? undefined : `the bytes of ${stream === '-' ? 'stdin' : stream} come only once`,
+    obstacle: stream === undefined ? undefined : `the bytes of ${stream === '-' ? 'stdin' : stream} cannot be read again`,
   };
 }

@@ -52,11 +52,11 @@ async function chooseTarget(
   path: RemotePath,
   asItself: boolean,
 ): Promise<(file: string) => RemotePath> {
-  if (asItself && files.length > 1) throw new UsageError('-T is for one source');
+  if (asItself && files.length > 1) throw new UsageError('-T takes a single source');
   const found = asItself ? undefined : await inspect(storage, path);
   const intoFolder = !asItself && (found?.type === 'directory' || files.length > 1 || target.endsWith('/'));
   if (!intoFolder) return () => path;
-  if (files.includes('-')) throw new UsageError('what comes from stdin needs a name: give the path of the object');
+  if (files.includes('-')) throw new UsageError('the object from stdin needs a name: give its full path');
   if (found?.type === 'object') throw new UsageError(`${printRemotePath(path)} is an object, not a directory`);
   return (file) => joinPath(path, basename(resolvePath(world, file)));
 }
@@ -76,7 +76,7 @@ function checkApart({ world }: Context, files: readonly string[], place: (file: 
     const target = printRemotePath(place(file));
     const other = owners.get(target) ?? file;
     if (resolvePath(world, other) !== resolvePath(world, file))
-      throw new UsageError(`${other} and ${file} would both become ${target}`, { hint: 'put them one by one, under names of their own' });
+      throw new UsageError(`${other} and ${file} would both become ${target}`, { hint: 'upload them separately, under different names' });
     owners.set(target, file);
   }
 }
@@ -94,7 +94,8 @@ function checkContradictions(options: PutValues & { recursive: boolean }, count:
   if (options.noClobber && options.ifMatch !== undefined) throw createContradiction('--no-clobber', '--if-match');
   if (options.ifMatch !== undefined && (count > 1 || options.recursive))
     throw new UsageError('--if-match is for one file: an etag belongs to one object');
-  if (options.ifModifiedSince !== undefined && options.recursive) throw new UsageError('--if-modified-since is for files, not for trees');
+  if (options.ifModifiedSince !== undefined && options.recursive)
+    throw new UsageError('--if-modified-since applies to files, not to trees');
 }
 
 type PutInvocation = Context & {
@@ -141,33 +142,35 @@ async function storeNamed(...[context, putting, step, options]: Parameters<typeo
 const rowShape = { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' } as const;
 
 export const put = command({
-  summary: 'Store files and trees as objects',
+  summary: 'Upload files and directory trees',
   description:
-    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once (those up to 512 MiB in one request while that is quick); the same command again goes on with the parts of an interrupted one. The modification time is kept in m-mtime. Of trees, links to files inside the tree are followed; others are left out and counted, see --links. With --link-known, files of 128 KiB and more that runs with this option stored before become links to these objects, as long as the service says that they are unchanged.',
+    'The MD5 of each stored object is compared with the MD5 of the bytes that were read. Files of 128 MiB and more are sent in concurrent parts (up to 512 MiB in one request if the connection is fast). To resume an interrupted upload, repeat the command: parts already stored are not sent again. The modification time is stored in m-mtime. In trees, symbolic links to files inside the tree are followed; others are skipped and counted, see --links. With --link-known, a file of 128 KiB or more that an earlier run with this option stored becomes a link to that object, provided that the service reports it unchanged.',
   arguments: {
-    file: many('File or, with -r, directory, and last the path of the object or a directory; - for stdin', { values: 'file-or-path' }),
+    file: many('Files or, with -r, directories, followed by the path of the object or directory to store them in; - for stdin', {
+      values: 'file-or-path',
+    }),
   },
   usage: 'FILE... PATH',
   options: {
-    recursive: flag('Directories with everything in them', { short: 'r' }),
-    parents: flag('Make missing directories', { short: 'p' }),
+    recursive: flag('Upload directories recursively', { short: 'r' }),
+    parents: flag('Create missing parent directories', { short: 'p' }),
     ...storeOptions,
-    modes: flag('Keep the permission bits in m-mode'),
-    ifMatch: text('Only over the object that has this etag', { placeholder: 'ETAG' }),
-    ifModifiedSince: text('Only over an object that was changed after, or where there is none; a date, or how long ago', {
+    modes: flag('Store the permission bits in m-mode'),
+    ifMatch: text('Replace the object only if it has this etag', { placeholder: 'ETAG' }),
+    ifModifiedSince: text('Store only if the object has changed since, or does not exist; a date, or how long ago', {
       placeholder: 'TIME',
     }),
-    noClobber: flag('Only when there is no object of this name'),
+    noClobber: flag('Do not replace an existing object'),
     noTargetDirectory,
     dryRun: dryRunOption,
-    maxSize: size('Most bytes to take from stdin'),
-    growing: flag('Store what files have when they are opened, though they grow meanwhile'),
-    untar: flag('Store what is in tar archives, not the archives'),
+    maxSize: size('Maximum bytes to read from stdin'),
+    growing: flag('Store the content that growing files have when they are opened'),
+    untar: flag('Store the entries of tar archives instead of the archives'),
     links: linksOption,
     backupDir: backupDirOption,
     linkKnown: linkKnownOption,
     ...filterOptions,
-    withoutHeaders: flag(`With -r: take no headers from ${manifestName} of get --with-headers`),
+    withoutHeaders: flag(`With -r: ignore ${manifestName}, which get --with-headers writes`),
     ...transferOptions,
   },
   run: async (invocation) => {
@@ -249,10 +252,10 @@ export const put = command({
     });
   },
   examples: [
-    { line: 'cloud stor put report.pdf docs/', help: 'A file into a directory' },
-    { line: 'tar cz src | cloud stor put - backups/src.tgz -p', help: 'What comes from a pipe' },
-    { line: 'cloud stor put -r photos pictures', help: 'A tree, many files at once' },
-    { line: 'tar c src | cloud stor put --untar - backups --modes', help: 'The files of an archive' },
-    { line: 'cloud stor put -r site www --backup-dir old', help: 'Keep what is replaced' },
+    { line: 'cloud stor put report.pdf docs/', help: 'Upload a file into a directory' },
+    { line: 'tar cz src | cloud stor put - backups/src.tgz -p', help: 'Upload from a pipe' },
+    { line: 'cloud stor put -r photos pictures', help: 'Upload a tree, many files concurrently' },
+    { line: 'tar c src | cloud stor put --untar - backups --modes', help: 'Upload the entries of an archive' },
+    { line: 'cloud stor put -r site www --backup-dir old', help: 'Keep replaced objects' },
   ],
 });

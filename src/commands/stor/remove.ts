@@ -82,7 +82,7 @@ function dropCovered(targets: readonly Target[], recursive: boolean): Target[] {
 }
 
 function describe(targets: readonly Target[], recursive: boolean, isFiltered: boolean): string {
-  const inside = isFiltered ? ', what the filters choose in it' : ' and everything in it';
+  const inside = isFiltered ? ' (only entries that the filters select)' : ' and everything in it';
   const shown = targets.slice(0, 5).map(({ path, type }) => `${printRemotePath(path)}${type === 'directory' && recursive ? inside : ''}`);
   const more = targets.length > shown.length ? ` and ${targets.length - shown.length} more` : '';
   return shown.join(', ') + more;
@@ -104,7 +104,7 @@ async function assertEmpty(context: Context, targets: readonly Target[]): Promis
 /** Adds a hint how to remove a directory that is not empty. */
 function explainFull(error: unknown, path: RemotePath): unknown {
   if (!(error instanceof ApiError) || error.code !== 'DirectoryNotEmpty') return error;
-  return withHint(error, `with everything in it: cloud stor rm -r ${quoteRemotePath(path)}`, `${printRemotePath(path)} is not empty`);
+  return withHint(error, `to delete it recursively: cloud stor rm -r ${quoteRemotePath(path)}`, `${printRemotePath(path)} is not empty`);
 }
 
 /** A deleted object or directory, with the number of entries of a tree. */
@@ -180,7 +180,7 @@ async function removeTarget(
 }
 
 function createYoungError(path: RemotePath): LocalError {
-  return new LocalError(`${printRemotePath(path)} was created or changed after the removal began: left alone`);
+  return new LocalError(`${printRemotePath(path)} was created or changed after the deletion began: kept`);
 }
 
 async function* rehearse(engine: Engine, targets: readonly Target[], { recursive, filter }: Removal): AsyncGenerator<Rehearsed> {
@@ -204,7 +204,7 @@ function describeRemoved({ path, type, entries, remains }: Removed, recursive: b
 function leaveOut({ note }: Context, targets: readonly Target[], filter: Filter): Target[] {
   return targets.filter(({ path, type }) => {
     const isTaken = takesRoot(filter, path, type);
-    if (!isTaken) note(`Left out ${printRemotePath(path)}`);
+    if (!isTaken) note(`Skipped ${printRemotePath(path)}`);
     return isTaken;
   });
 }
@@ -213,13 +213,13 @@ export const remove = command({
   summary: 'Delete objects, empty directories and, with -r, trees',
   aliases: ['delete'],
   description:
-    'Paths are names, whatever characters they have: patterns need --glob, and then brackets and braces count too. What --exclude matches stays, and so do the directories that it is in; with --include, directories go that this empties.',
-  arguments: { path: some('Object or directory; with --glob a pattern such as "logs/*.tmp"', { values: 'path' }) },
+    'Paths are literal. To use patterns, add --glob: it also expands brackets and braces. Entries that match --exclude are kept, and so are the directories above them. With --include, directories that become empty are deleted.',
+  arguments: { path: some('Object or directory; with --glob also a pattern such as "logs/*.tmp"', { values: 'path' }) },
   options: {
     ...changingNames,
     ...listOption,
-    missingOk: flag('Ignore what does not exist', { short: 'f' }),
-    recursive: flag('Directories with everything in them', { short: 'r' }),
+    missingOk: flag('Ignore missing paths', { short: 'f' }),
+    recursive: flag('Delete directories recursively', { short: 'r' }),
     yes: flag('Do not ask', { short: 'y' }),
     dryRun: dryRunOption,
     ...filterOptions,
@@ -241,8 +241,8 @@ export const remove = command({
     if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, removal));
     const rootless = targets.find(({ path }) => !path.path.includes('/'));
     if (rootless)
-      throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root of the account`, {
-        hint: `to remove what is in it: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(rootless.path)}/*`)}`,
+      throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root directory of the account`, {
+        hint: `to delete its entries: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(rootless.path)}/*`)}`,
       });
     if (!options.yes && !options.recursive && targets.length === 1) await assertEmpty(invocation, targets);
     if (!options.yes && targets.length > 0)
@@ -268,9 +268,9 @@ export const remove = command({
   },
   examples: [
     { line: 'cloud stor rm logs/a.gz', help: 'Asks first' },
-    { line: 'cloud stor rm -y --glob "logs/*.tmp" old', help: 'By pattern, and a directory that is empty' },
-    { line: 'cloud stor find logs --older 90d -0 | cloud stor rm -yf --paths-from -', help: 'What another command lists, by name' },
-    { line: 'cloud stor rm -ry photos', help: 'A tree, without a question' },
-    { line: 'cloud stor rm -ry logs --include "*.gz" --exclude keep/', help: 'Some of a tree' },
+    { line: 'cloud stor rm -y --glob "logs/*.tmp" old', help: 'By pattern, and an empty directory' },
+    { line: 'cloud stor find logs --older 90d -0 | cloud stor rm -yf --paths-from -', help: 'Paths that another command lists' },
+    { line: 'cloud stor rm -ry photos', help: 'A tree, without confirmation' },
+    { line: 'cloud stor rm -ry logs --include "*.gz" --exclude keep/', help: 'Part of a tree' },
   ],
 });

@@ -57,7 +57,7 @@ async function* changeTree(
 }
 
 const path = one('Directory or object', { values: 'path' });
-const treeOptions = { recursive: flag('A directory with everything in it', { short: 'r' }), dryRun: dryRunOption };
+const treeOptions = { recursive: flag('Change directories recursively', { short: 'r' }), dryRun: dryRunOption };
 
 interface Verb {
   readonly summary: string;
@@ -94,10 +94,10 @@ function createVerb({
 }
 
 export const roles = group({
-  summary: 'Roles that a directory or object is tagged with: they decide which sub-users may use it',
+  summary: 'Role tags, which decide which sub-users may use a path',
   commands: {
     get: command({
-      summary: 'Show the roles of a directory or object',
+      summary: 'Show the role tags of a directory or object',
       aliases: ['show'],
       arguments: { path },
       run: async ({ args, storage, account }) => {
@@ -106,36 +106,36 @@ export const roles = group({
         return show(place, splitList(found.headers['role-tag']));
       },
       examples: [
-        { line: 'cloud stor roles get logs', help: 'Of a directory' },
-        { line: 'cloud stor roles get logs/a.gz -j', help: 'Of an object, as JSON' },
+        { line: 'cloud stor roles get logs', help: 'Roles of a directory' },
+        { line: 'cloud stor roles get logs/a.gz -j', help: 'Roles of an object, as JSON' },
       ],
     }),
     set: createVerb({
       summary: 'Tag a directory or object with exactly these roles',
-      role: some('Role; none: with no role', { values: 'role' }),
+      role: some('Role; omit to remove all', { values: 'role' }),
       change: (_current, given) => [...given],
       examples: [
-        { line: 'cloud stor roles set logs operators', help: 'This one alone' },
-        { line: 'cloud stor roles set logs', help: 'None' },
-        { line: 'cloud stor roles set -r photos operators', help: 'A directory with everything in it' },
+        { line: 'cloud stor roles set logs operators', help: 'Only this role' },
+        { line: 'cloud stor roles set logs', help: 'No roles' },
+        { line: 'cloud stor roles set -r photos operators', help: 'Change directories recursively' },
       ],
     }),
     add: createVerb({
-      summary: 'Tag a directory or object with further roles',
+      summary: 'Add role tags to a directory or object',
       role: many('Role', { values: 'role' }),
       change: (current, given) => [...current, ...given],
       examples: [
-        { line: 'cloud stor roles add logs auditors', help: 'One more' },
-        { line: 'cloud stor roles add logs auditors operators', help: 'Two more' },
+        { line: 'cloud stor roles add logs auditors', help: 'Add a role' },
+        { line: 'cloud stor roles add logs auditors operators', help: 'Add two roles' },
       ],
     }),
     remove: createVerb({
-      summary: 'Remove roles from a directory or object',
+      summary: 'Remove role tags from a directory or object',
       role: many('Role', { values: 'role' }),
       change: (current, given) => current.filter((name) => !given.includes(name)),
       examples: [
-        { line: 'cloud stor roles remove logs auditors', help: 'One' },
-        { line: 'cloud stor roles remove logs auditors operators', help: 'Two' },
+        { line: 'cloud stor roles remove logs auditors', help: 'Remove a role' },
+        { line: 'cloud stor roles remove logs auditors operators', help: 'Remove two roles' },
       ],
     }),
   },

@@ -37,7 +37,7 @@ function explainKept({ files, bytes }: { files: number; bytes: number }, cause: 
   const what = files === 1 ? 'the unfinished file' : `${files} unfinished files`;
   const kept = `${formatSize(bytes)} of ${what} are kept`;
   const known = cause instanceof InterruptedError ? cause.hint : undefined;
-  const hint = known === undefined ? `${kept}: the same command goes on from there` : `${known}\n${kept}`;
+  const hint = known === undefined ? `${kept}: to resume, repeat the command` : `${known}\n${kept}`;
   return new InterruptedError('interrupted', { hint, cause });
 }
 

@@ -13,13 +13,13 @@ const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST'];
 const usualLifetime = 3_600_000;
 
 export const sign = command({
-  summary: 'Make URLs that work without a key until they expire',
+  summary: 'Create signed URLs that need no key and expire',
   description:
-    'Whoever has such a URL can do what it says. It is for GET unless --method says otherwise. One for PUT stores an object or a part, nothing else. Patterns are expanded for URLs that only read. It has the default roles of the signer, or those of --role.',
+    'Anybody who has the URL can use it. The default method is GET. A URL for PUT can store an object or a part, nothing else. Patterns are expanded only for GET and HEAD. The URL has the default roles of the signer, or those of --role.',
   arguments: { path: some('Object or directory', { values: 'path' }) },
   options: {
-    expires: duration('How long they work; 1h when absent'),
-    method: texts('Method that they allow', { placeholder: 'METHOD' }),
+    expires: duration('Lifetime of the URLs; default 1h'),
+    method: texts('Allowed method; default GET', { placeholder: 'METHOD' }),
     ...readingNames,
     ...listOption,
   },
@@ -27,14 +27,14 @@ export const sign = command({
     const { args, options, storage, world } = invocation;
     const wanted = [...new Set(options.method.flatMap((word) => word.toUpperCase().split(',')))];
     const wrong = wanted.find((method) => !methods.includes(method));
-    if (wrong !== undefined) throw new UsageError(`--method: "${wrong}" is not a method`, { hint: `there are ${methods.join(', ')}` });
+    if (wrong !== undefined) throw new UsageError(`--method: "${wrong}" is not a method`, { hint: `one of ${methods.join(', ')}` });
     const lifetime = options.expires ?? usualLifetime;
-    if (lifetime < 1000) throw new UsageError('--expires: a URL works for a second at least');
+    if (lifetime < 1000) throw new UsageError('--expires: a URL must be valid for at least a second');
     const allowed = wanted.length === 0 ? ['GET'] : wanted;
     const reads = allowed.every((method) => method === 'GET' || method === 'HEAD');
     const rows = [];
     // URLs that store or delete are made for exactly the given path.
-    if (!reads && options.glob) throw new UsageError('--glob is for URLs that only read');
+    if (!reads && options.glob) throw new UsageError('--glob is only allowed for GET and HEAD');
     const { paths } = await readNames(invocation, args.path, { ...options, literal: options.literal || !reads });
     for (const path of paths) {
       // An object that the URL creates need not exist yet.
@@ -47,7 +47,7 @@ export const sign = command({
     return records(rows, { columns: ['path', 'expires', 'url'], id: 'url', fields: ['methods'] });
   },
   examples: [
-    { line: 'curl -sk "$(cloud stor sign report.pdf)" -o report.pdf', help: 'For somebody without a key' },
-    { line: 'cloud stor sign inbox/upload.bin --method PUT --expires 1d', help: 'A place to upload to' },
+    { line: 'curl -sk "$(cloud stor sign report.pdf)" -o report.pdf', help: 'Download without a key' },
+    { line: 'cloud stor sign inbox/upload.bin --method PUT --expires 1d', help: 'Let somebody upload an object' },
   ],
 });

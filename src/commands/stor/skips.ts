@@ -5,7 +5,7 @@ import type { SkipReason } from '../../transfer/local/walk.ts';
 import type { Kept } from '../../transfer/sync/keep.ts';
 
 /** An option of every command that reads a local tree. */
-export const linksOption = choice('Follow all symbolic links, or none; those to files inside the tree when absent', ['follow', 'skip']);
+export const linksOption = choice('Follow all symbolic links, or none; by default those to files inside the tree', ['follow', 'skip']);
 
 /** The policy for a value of `--links`. */
 export function readLinks(given: 'follow' | 'skip' | undefined): LinkPolicy {
@@ -19,17 +19,17 @@ type Reason = SkipReason | Kept;
 
 /** Messages for one, and for several. */
 const words: Readonly<Record<Reason, readonly [one: string, many: string, hint?: string]>> = {
-  outside: ['link leads out of the tree: left out', 'links lead out of the tree: left out', ' (--links follow takes them)'],
-  directory: ['link leads to a directory: left out', 'links lead to directories: left out', ' (--links follow takes them)'],
-  dangling: ['link leads to nothing: left out', 'links lead to nothing: left out'],
-  loop: ['link leads back up the tree: left out', 'links lead back up the tree: left out'],
-  link: ['link was left out', 'links were left out'],
-  unfinished: ['unfinished download was left out', 'unfinished downloads were left out'],
+  outside: ['link leads out of the tree: skipped', 'links lead out of the tree: skipped', ' (to follow them: --links follow)'],
+  directory: ['link leads to a directory: skipped', 'links lead to directories: skipped', ' (to follow them: --links follow)'],
+  dangling: ['link is dangling: skipped', 'links are dangling: skipped'],
+  loop: ['link forms a loop: skipped', 'links form loops: skipped'],
+  link: ['link was skipped', 'links were skipped'],
+  unfinished: ['unfinished download was skipped', 'unfinished downloads were skipped'],
   unholdable: [
-    'name cannot be held by the local file system: not deleted at the other side',
-    'names cannot be held by the local file system: not deleted at the other side',
+    'name cannot be stored by the local file system: not deleted on the other side',
+    'names cannot be stored by the local file system: not deleted on the other side',
   ],
-  hidden: ['local entry takes no part: not deleted at the other side', 'local entries take no part: not deleted at the other side'],
+  hidden: ['local entry is not synced: not deleted on the other side', 'local entries are not synced: not deleted on the other side'],
 };
 
 /** Counts entries that are left out on purpose, and names some of them in a summary. */

@@ -20,8 +20,8 @@ import { createSkips, linksOption, readLinks } from './skips.ts';
 /** Options that select files and say how they are compared. */
 export const compareOptions = withTopic('compare', {
   checksum: flag('Compare contents by MD5 instead of times'),
-  sizeOnly: flag('Compare sizes alone'),
-  headers: flag('Compare stored headers too'),
+  sizeOnly: flag('Compare sizes only'),
+  headers: flag('Also compare stored headers'),
   links: linksOption,
 });
 
@@ -38,11 +38,11 @@ export function reportTo(tally: Tally): SyncReport {
 }
 
 export const copyOptions = {
-  copies: number('Number of copies of what is stored', { range: [1, 6] }),
+  copies: number('Number of copies of each stored object', { range: [1, 6] }),
   modes: flag('Keep permission bits'),
   sparse: sparseOption,
-  resetHeaders: flag('Give replaced objects the headers of new ones'),
-  copy: flag('Copy bytes where links are refused'),
+  resetHeaders: flag('Reset the headers of replaced objects'),
+  copy: flag('Copy the bytes if the service refuses links'),
 };
 
 export function readCopyOptions(options: Values<typeof copyOptions>, mayUseParts: boolean): CopyOptions {

@@ -22,7 +22,10 @@ function isPassing(error: unknown): boolean {
 /** Asks once for the deletions of all future runs. */
 async function allowDeletion({ options, world }: SyncInvocation, { sides }: SyncJob): Promise<void> {
   if (!options.delete || options.yes) return;
-  await confirm(world, `Delete what is only in ${printSide(sides.to)}, now and whenever something goes from ${printSide(sides.from)}?`);
+  await confirm(
+    world,
+    `Delete what is only in ${printSide(sides.to)}, now and whenever something is removed from ${printSide(sides.from)}?`,
+  );
 }
 
 /**
@@ -60,12 +63,12 @@ export async function watchSync(invocation: SyncInvocation, job: SyncJob): Promi
   const { options, global, warn } = invocation;
   const { from } = job.sides;
   if (wantsRows(invocation) && !['jsonl', 'tsv', 'csv', 'name'].includes(global.output ?? ''))
-    throw new UsageError('with --watch there is no last step to lay out a table or a document for', {
-      hint: '-o jsonl, a line for each step',
+    throw new UsageError('--watch has no end, so a table or document cannot be printed', {
+      hint: 'use -o jsonl: one line for each step',
     });
   await allowDeletion(invocation, job);
   const agreed: SyncInvocation = { ...invocation, options: { ...options, yes: true } };
-  const onLimit = ({ message }: Error): void => warn(`not every directory can be watched, and is looked at now and then: ${message}`);
+  const onLimit = ({ message }: Error): void => warn(`some directories cannot be watched and are checked at intervals: ${message}`);
   async function* rows(): AsyncGenerator<Row> {
     const changes = from.kind === 'local' ? watchTree(from.root, job.filter.prunes, onLimit) : undefined;
     try {

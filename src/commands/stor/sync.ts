@@ -24,19 +24,19 @@ async function writePlan(context: Context, file: string, head: string, steps: As
   if (file === '-') return { kind: 'bytes', body: encodePlan(head, steps) };
   const { writeWhole } = await import('../../transfer/local/whole-file.ts');
   await writeWhole(resolvePath(context.world, file), encodePlan(head, steps), context.world.interrupted);
-  context.note(`Wrote ${file}: cloud stor run ${quoteShell(file)} does it`);
+  context.note(`Wrote ${file}; to execute it: cloud stor run ${quoteShell(file)}`);
   return undefined;
 }
 
 export const sync = command({
-  summary: 'Bring a directory up to date with another one, either way',
+  summary: 'Update a directory from another one, in either direction',
   description:
-    'One side begins with stor: and is a directory of the object storage; both may be. PROFILE/stor:PATH is one of the service of a profile: between two services objects go through this machine and never to its disk, with their types, headers and number of copies, and are compared by MD5; names that are links of each other stay so. Files are the same when size and modification time are; the time is kept in m-mtime, and what was found out is remembered, so that a run with nothing to do only reads the listings. A run that was interrupted is gone on with by the same command. Links to files inside a local tree are followed; others are left out and counted, see --links. --delete asks on a terminal and needs --yes elsewhere; it refuses an empty source, and removes nothing whose name the local file system cannot hold or that is there and takes no part, and nothing at all when a listing came with fewer entries than announced.\nWith --watch it goes on: a change of a local file starts the next run at once, and each run compares both sides anew, so that nothing is missed; at least every minute, every 10 seconds from the object storage, unless --watch-interval says otherwise. With --delete it asks once. A run that fails is reported and tried again.',
+    'At least one side is stor:PATH, a directory of the object storage. PROFILE/stor:PATH is a directory at the service of a profile. Between two services, objects are compared by MD5 and pass through this machine, never to its disk; types, headers, number of copies and links between objects are kept. Otherwise files are equal if size and modification time are; the time is stored in m-mtime. Results are cached: a run without changes only reads the listings. To resume an interrupted run, repeat the command. Symbolic links to files inside a local tree are followed; others are skipped and counted, see --links. --delete asks on a terminal and needs --yes elsewhere. It refuses an empty source, keeps entries whose local file is skipped or whose name the local file system cannot store, and deletes nothing if a listing is incomplete.\nWith --watch, a change of a local file starts the next run immediately. Each run compares both sides completely. Runs are at most 1 minute apart, or 10 seconds if the source is in the object storage; see --watch-interval. --delete asks once. A failed run is reported and retried.',
   arguments: {
-    source: one('Directory to bring; stor:PATH for the object storage, PROFILE/stor:PATH for that of a profile', {
+    source: one('Source directory; stor:PATH in the object storage, PROFILE/stor:PATH in that of a profile', {
       values: 'file-or-path',
     }),
-    target: one('Directory to change; stor:PATH or PROFILE/stor:PATH as well', { values: 'file-or-path' }),
+    target: one('Directory to update; also stor:PATH or PROFILE/stor:PATH', { values: 'file-or-path' }),
   },
   options: syncOptions,
   run: async (invocation) => {
@@ -45,7 +45,7 @@ export const sync = command({
     const sides = readSides(invocation, { from: args.source, to: args.target });
     const { from, to, context } = sides;
     if (!options.watch && options.watchInterval !== undefined)
-      throw new UsageError('--watch-interval is about --watch', { hint: 'add --watch' });
+      throw new UsageError('--watch-interval needs --watch', { hint: 'add --watch' });
     if (options.dryRun || options.plan !== undefined) {
       if (options.watch) throw createContradiction('--watch', options.dryRun ? '--dry-run' : '--plan');
       if (options.dryRun && options.plan !== undefined) throw createContradiction('--dry-run', '--plan');
@@ -74,11 +74,11 @@ export const sync = command({
     return await watchSync(invocation, job);
   },
   examples: [
-    { line: 'cloud stor sync photos stor:photos', help: 'What is new or changed here goes there' },
-    { line: 'cloud stor sync stor:photos photos --delete -n', help: 'The other way: what would be done?' },
-    { line: 'cloud stor sync site stor:site --delete --backup-dir stor:old/site', help: 'Keep what is replaced or deleted' },
-    { line: 'cloud stor sync site stor:site --watch', help: 'Now, and whenever a file changes' },
-    { line: 'cloud stor sync work/stor:photos home/stor:pictures', help: 'From the service of one profile to that of another' },
-    { line: 'cloud stor sync site stor:/demo/public/site --exclude "*.tmp" --checksum', help: 'Publish, comparing contents' },
+    { line: 'cloud stor sync photos stor:photos', help: 'Upload new and changed files' },
+    { line: 'cloud stor sync stor:photos photos --delete -n', help: 'Preview a download that also deletes' },
+    { line: 'cloud stor sync site stor:site --delete --backup-dir stor:old/site', help: 'Keep replaced and deleted files' },
+    { line: 'cloud stor sync site stor:site --watch', help: 'Upload now and whenever a file changes' },
+    { line: 'cloud stor sync work/stor:photos home/stor:pictures', help: 'Copy from the service of one profile to that of another' },
+    { line: 'cloud stor sync site stor:/demo/public/site --exclude "*.tmp" --checksum', help: 'Publish; compare contents' },
   ],
 });

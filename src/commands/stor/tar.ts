@@ -19,7 +19,7 @@ export interface TarValues extends Partial<TransferValues>, FilterValues {
 export function checkTar(
   given: Readonly<Record<'recursive' | 'continue' | 'noClobber' | 'dryRun' | 'sparse' | 'withHeaders', boolean>>,
 ): void {
-  if (!given.recursive) throw new UsageError('--tar is for trees', { hint: 'add -r' });
+  if (!given.recursive) throw new UsageError('--tar applies to trees', { hint: 'add -r' });
   for (const name of ['continue', 'noClobber', 'dryRun', 'sparse', 'withHeaders'] as const)
     if (given[name]) throw createContradiction('--tar', `--${kebab(name)}`);
 }
@@ -43,8 +43,8 @@ async function findRoots({ storage }: Context, sources: readonly RemotePath[], a
 export async function getTar(context: Context, sources: readonly RemotePath[], options: TarValues): Promise<Output> {
   const { world } = context;
   if (world.stdout.isTerminal)
-    throw new UsageError('--tar: an archive is nothing for a terminal', { hint: 'write it to a file: ... > FILE' });
-  if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T is for one source');
+    throw new UsageError('--tar: an archive cannot be written to a terminal', { hint: 'redirect it to a file: ... > FILE' });
+  if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T takes a single source');
   const roots = await findRoots(context, sources, options.noTargetDirectory);
   const filter = await readFilter(context, options);
   const display = await monitorTransfers(context, options);

@@ -157,7 +157,7 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
       await explainParent(() => folders.make(step.rel, keepProperties(step, options.modes)), 'cloud stor put -p');
       return undefined;
     }
-    if (step.kind === 'special') throw new UsageError(`${step.rel} is neither a file nor a directory: left out`);
+    if (step.kind === 'special') throw new UsageError(`${step.rel} is neither a file nor a directory: skipped`);
     await explainParent(() => folders.find(parentRel(step.rel)).ready(), 'cloud stor put -p');
     if (step.kind === 'link') {
       // The target of the link is among the earlier steps.

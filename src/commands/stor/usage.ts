@@ -86,12 +86,12 @@ function isLookedAt({ world, global }: Context): boolean {
 }
 
 export const usage = command({
-  summary: 'Show how much is in directories',
+  summary: 'Show the size of directories',
   description:
-    'Sizes are those of the objects, not of their copies; objects that are links are counted wherever they are. On a terminal a bar shows the share of each directory.',
-  arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
+    'Sizes do not include the copies of objects. Links to the same object are counted separately. On a terminal, a bar shows the share of each directory.',
+  arguments: { path: some('Directory or object; default your stor directory', { values: 'path' }) },
   options: {
-    depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }),
+    depth: number('Depth of the listed directories; default 1, 0 for the sum only', { short: 'd' }),
     human: humanOption,
     ...filterOptions,
     ...readingNames,
@@ -117,9 +117,9 @@ export const usage = command({
     });
   },
   examples: [
-    { line: 'cloud stor du logs', help: 'The directory and those in it' },
-    { line: 'cloud stor du -d 0 -j', help: 'The sum of everything, in bytes' },
-    { line: 'cloud stor du logs --exclude "*.gz"', help: 'Without what matches' },
+    { line: 'cloud stor du logs', help: 'A directory and its subdirectories' },
+    { line: 'cloud stor du -d 0 -j', help: 'The total in bytes' },
+    { line: 'cloud stor du logs --exclude "*.gz"', help: 'Exclude matching names' },
   ],
 });
 
@@ -157,9 +157,9 @@ async function* join<T>(parts: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
 }
 
 export const tree = command({
-  summary: 'Draw the tree below directories',
-  arguments: { path: some('Directory; your stor directory when absent', { values: 'path' }) },
-  options: { maxdepth: number('Go no deeper', { short: 'L', range: [1, 1000] }), ...readingNames },
+  summary: 'Show directories as a tree',
+  arguments: { path: some('Directory; default your stor directory', { values: 'path' }) },
+  options: { maxdepth: number('Maximum depth', { short: 'L', range: [1, 1000] }), ...readingNames },
   run: async (invocation): Promise<Output> => {
     const { args, options, global, storage } = invocation;
     const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);

@@ -40,7 +40,7 @@ export async function openObject({ storage }: Pick<Engine, 'storage'>, path: Rem
   const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
   if (/type=directory/.test(headers['content-type'] ?? '')) {
     await closeBody(body);
-    throw new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to get a tree: cloud stor get -r' });
+    throw new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to download a tree: cloud stor get -r' });
   }
   const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
   return { path, headers, etag: version, size: readLength(length), md5, body };
@@ -105,7 +105,7 @@ async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGene
 
 function checkLength({ path, size }: Opened, received: number): void {
   if (size === undefined || received === size) return;
-  throw new NetworkError(`${printRemotePath(path)} came with ${received} of ${size} bytes`, { code: 'TruncatedReply' });
+  throw new NetworkError(`${printRemotePath(path)} was truncated: received ${received} of ${size} bytes`, { code: 'TruncatedReply' });
 }
 
 function checkMd5({ path, md5 }: Opened, computed: string): void {

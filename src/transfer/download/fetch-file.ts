@@ -72,7 +72,7 @@ export async function fetchFile(engine: Engine, source: RemotePath, file: string
 
 function explainFetch(error: unknown, source: RemotePath, file: string): unknown {
   if (error instanceof ApiError && error.status === 412) {
-    return new ApiError(412, error.code, `${printRemotePath(source)} was changed meanwhile`, { requestId: error.requestId, cause: error });
+    return new ApiError(412, error.code, `${printRemotePath(source)} has changed meanwhile`, { requestId: error.requestId, cause: error });
   }
   // The error of a failed write has no path, and that of a temporary file means nothing to the user.
   if (isSystemError(error) && (error.path === undefined || basename(error.path).startsWith('.cloud-'))) error.path = file;

@@ -32,7 +32,7 @@ async function askRange(
   if (response.status === 206 && Number(first) === start && Number(last) === end - 1 && total === String(size)) return response;
   noteLack(storage, 'ranges');
   await closeBody(response.body);
-  throw new NetworkError(`${printRemotePath(path)}: the service does not give a part of the object`, { code: 'NoRanges' });
+  throw new NetworkError(`${printRemotePath(path)}: the service does not support byte ranges`, { code: 'NoRanges' });
 }
 
 /**
@@ -54,12 +54,12 @@ export async function* readRange(
       for await (const piece of body) {
         at += piece.length;
         if (at > end)
-          throw new NetworkError(`${printRemotePath(version.path)}: more bytes came than were asked for`, { code: 'DamagedReply' });
+          throw new NetworkError(`${printRemotePath(version.path)}: received more bytes than requested`, { code: 'DamagedReply' });
         await engine.throttle?.(piece.length);
         yield piece;
       }
       if (at < end)
-        throw new NetworkError(`${printRemotePath(version.path)}: fewer bytes came than were asked for`, { code: 'TruncatedReply' });
+        throw new NetworkError(`${printRemotePath(version.path)}: received fewer bytes than requested`, { code: 'TruncatedReply' });
     } catch (error) {
       if (at > before) attempt = 1;
       const isHopeless = at > end || lacks(engine.storage, 'ranges');

@@ -238,7 +238,7 @@ export async function writeObject(engine: Engine, opened: Opened, file: string, 
       const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
       return { ...fetched, seen: { ...fetched.seen, made, named } };
     }
-    throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
+    throw new NetworkError(`another process has taken the partial download of ${file}`, { code: 'CannotResume' });
   } catch (error) {
     const isInterrupted = engine.signal?.aborted === true;
     const isLeft = isKept(isInterrupted ? new InterruptedError('interrupted') : error, opened, unfinished);

@@ -5,8 +5,8 @@ import { makeMissingFolders } from '../../base/private-files.ts';
 
 function refuseLink(folder: string): void {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
-  throw new LocalError(`${folder} is a link: nothing is written through it`, {
-    hint: 'remove the link, or name the directory that it leads to',
+  throw new LocalError(`${folder} is a symbolic link and is not followed`, {
+    hint: 'delete the link, or give the directory that it leads to',
   });
 }
 
@@ -14,7 +14,7 @@ function refuseLink(folder: string): void {
 export function makeFolders(folder: string, mode = 0o777): void {
   makeMissingFolders(folder, mode);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw new LocalError(`${folder} is there, and no directory`);
+  throw new LocalError(`${folder} exists but is not a directory`);
 }
 
 /** Creates a directory of a local tree. @throws {LocalError} where a link would lead out of the tree */

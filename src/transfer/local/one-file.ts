@@ -48,8 +48,8 @@ export function findSpelling(file: string): string | undefined {
 
 /** The error for two names that are one file on this file system. */
 export function createFoldedError(file: string, other: string): LocalError {
-  return new LocalError(`${file} and ${other} are one file on this file system: left alone`, {
-    hint: 'rename one of the objects, or use a file system that tells the names apart',
+  return new LocalError(`${file} and ${other} are the same file on this file system: left alone`, {
+    hint: 'rename one of the objects, or use a file system that distinguishes the names',
   });
 }
 

@@ -153,7 +153,7 @@ function replaceFile(unfinished: string, file: string): boolean {
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'EPERM') throw error;
     throw new LocalError(`${file} cannot be replaced: operation not permitted`, {
-      hint: `it may be immutable or append-only (chattr), or another user's: lsattr ${quoteShell(file)}`,
+      hint: `it may be immutable or append-only (chattr), or owned by another user: lsattr ${quoteShell(file)}`,
       cause: error,
     });
   }
@@ -236,8 +236,8 @@ function assertRemovable(file: string): void {
     rmdirSync(file);
   } catch (error) {
     if (isSystemError(error) && error.code === 'EPERM')
-      throw new LocalError(`files can only be added to ${folder} (append-only directory): nothing was written but the empty ${file}`, {
-        hint: `as root: chattr -a ${quoteShell(folder)}; then remove that file`,
+      throw new LocalError(`${folder} is an append-only directory: only the empty ${file} was created`, {
+        hint: `as root: chattr -a ${quoteShell(folder)}; then delete that file`,
         cause: error,
       });
   }

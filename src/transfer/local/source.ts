@@ -32,7 +32,7 @@ const chunkSize = 256 * 1024;
 export function openSource(label: string, file: string, signal?: AbortSignal): Source {
   try {
     const stats = statSync(file, { bigint: true });
-    if (stats.isDirectory()) throw new UsageError(`${label} is a directory`, { hint: 'to put a tree: cloud stor put -r' });
+    if (stats.isDirectory()) throw new UsageError(`${label} is a directory`, { hint: 'to upload a tree: cloud stor put -r' });
     // Files below /proc and /sys report a size of 0 or one page, and have no blocks; only reading shows their content.
     const isMade = stats.isFile() && stats.blocks === 0n && /^\/(proc|sys)\//.test(realpathSync.native(file));
     if (!stats.isFile() || isMade) return { kind: 'stream', label, open: () => openToRead(file, signal) };
@@ -52,7 +52,7 @@ export interface Watched {
 }
 
 function changed(label: string, how: string): LocalError {
-  const hint = how === 'grew' ? 'to store what a growing file has now: --growing' : undefined;
+  const hint = how === 'grew' ? 'to store the current content of a growing file: --growing' : undefined;
   return new LocalError(`${label} ${how} while it was read: nothing was stored`, { hint });
 }
 

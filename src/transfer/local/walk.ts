@@ -99,7 +99,7 @@ async function readNames(folder: string, root: string, { onError, onSkip }: Loca
     }
     if (folder === root && isManifest(name)) continue;
     if (isUtf8(raw)) names.push(name);
-    else await onError(new NoPartError(`${join(folder, name)}: the name is not UTF-8: left out`));
+    else await onError(new NoPartError(`${join(folder, name)}: the name is not UTF-8: skipped`));
   }
   return names.sort(compareNames);
 }
@@ -171,7 +171,7 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
       const below = prune(rel) ? undefined : await openLevel(file, rel, entered);
       if (below) levels.push(below);
       else yield { ...entered, kind: 'leave' };
-    } else if (!prune(rel)) await onError(new NoPartError(`${file} is neither a file nor a directory: left out`));
+    } else if (!prune(rel)) await onError(new NoPartError(`${file} is neither a file nor a directory: skipped`));
   }
 }
 

@@ -50,7 +50,7 @@ function checkOwner(link: string, folder: string): void {
   const [{ uid }, above] = [lstatSync(link), statSync(folder)];
   const isShared = (above.mode & 0o1002) === 0o1002;
   if (!isShared || uid === process.geteuid() || uid === above.uid) return;
-  throw new LocalError(`${link} is a link of another user in a directory that all can write to: not followed`);
+  throw new LocalError(`${link} is a symbolic link of another user in a world-writable directory: not followed`);
 }
 
 /** The stream that an entry of `/dev/fd` or `/proc/PID/fd` names, whatever kind of file it is. */
@@ -93,8 +93,8 @@ export function findWriteTarget(path: string): WriteTarget {
 /** @throws {LocalError} where a file of a tree would replace anything but a regular file, or lead out of the tree */
 export function checkPlace(file: string, stats = lstatSync(file, { throwIfNoEntry: false })): void {
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
-  const kind = stats.isSymbolicLink() ? 'a link' : 'not a regular file';
-  throw new LocalError(`${file} is ${kind}: left as it is`, { hint: 'remove it, or name it as the target of one object' });
+  const kind = stats.isSymbolicLink() ? 'a symbolic link' : 'not a regular file';
+  throw new LocalError(`${file} is ${kind}: not replaced`, { hint: 'delete it, or give it as the target of a single object' });
 }
 
 const writeOnce = promisify(write);

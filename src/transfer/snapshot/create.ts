@@ -196,7 +196,7 @@ async function confirmWhole({ engine, home, marker, base, head }: Making, manife
   if (isBaseThere && (await inspect(engine.storage, marker))) return;
   await removeEntry(engine, manifest, etag);
   const gone = isBaseThere ? head.name : (base?.name ?? '');
-  throw new LocalError(`${printRemotePath(home.directory)}@${gone} was deleted while ${head.name} was made: ${head.name} was not made`, {
+  throw new LocalError(`${printRemotePath(home.directory)}@${gone} was deleted meanwhile: ${head.name} was not created`, {
     hint: 'run the same command again',
   });
 }
@@ -232,7 +232,7 @@ function createExistsError({ directory }: SnapshotHome, name: string): UsageErro
 async function findTime(engine: Engine, { unfinished }: SnapshotHome, tree: string): Promise<string> {
   const found = (await listThere(engine, unfinished)).find(({ name }) => name === tree);
   if (found) return new Date(found.mtime).toISOString();
-  throw new LocalError(`${printRemotePath(joinPath(unfinished, tree))} was removed while the snapshot was begun`);
+  throw new LocalError(`${printRemotePath(joinPath(unfinished, tree))} was deleted while the snapshot was being created`);
 }
 
 /** Starts a snapshot: the marker protects its tree from `collectLinks`. */

@@ -75,7 +75,7 @@ export async function findSnapshot(engine: Pick<Engine, 'storage' | 'parallel'>,
   const whole = found.find(({ state }) => state === 'whole');
   if (whole) return whole;
   const shown = `${printRemotePath(home.directory)}@${name}`;
-  throw new NotFoundError(found.length > 0 ? `snapshot ${shown} is unfinished: it cannot be used` : `there is no snapshot ${shown}`, {
+  throw new NotFoundError(found.length > 0 ? `snapshot ${shown} is unfinished and cannot be used` : `there is no snapshot ${shown}`, {
     hint: `cloud stor snapshot list ${quoteRemotePath(home.directory)}`,
   });
 }

@@ -57,7 +57,7 @@ export interface SnapshotItem extends Item {
 }
 
 function createDamagedError(path: RemotePath, problem: string): LocalError {
-  return new LocalError(`${printRemotePath(path)} is not the manifest of a whole snapshot: ${problem}`, {
+  return new LocalError(`${printRemotePath(path)} is not a valid manifest of a snapshot: ${problem}`, {
     hint: 'use another snapshot: cloud stor snapshot list',
   });
 }
@@ -102,7 +102,7 @@ export async function* readManifest(engine: Engine, path: RemotePath, etag?: str
     const record = readRecord(line);
     if (record === undefined || end !== undefined) throw createDamagedError(path, `line ${count + 1} is damaged`);
     if (!isBegun) {
-      if (record['snapshot'] !== 1 || !isTree(record['tree'])) throw createDamagedError(path, 'its first line is another one');
+      if (record['snapshot'] !== 1 || !isTree(record['tree'])) throw createDamagedError(path, 'its first line is not that of a manifest');
       isBegun = true;
       yield record as unknown as ManifestHead;
     } else if (record['end'] === true) end = record as unknown as ManifestEnd;

@@ -42,9 +42,9 @@ export function locateHome(directory: RemotePath): SnapshotHome {
   const all = locateSnapshots(directory.account);
   const key = encodeURIComponent(directory.path);
   if (directory.path === '' || isInSnapshots(directory))
-    throw new UsageError(`${printRemotePath(directory)} cannot have snapshots: it is not a directory of stor or public`);
+    throw new UsageError(`${printRemotePath(directory)} cannot have snapshots: only directories below stor or public can`);
   if (key.length > longestName)
-    throw new UsageError(`${printRemotePath(directory)} is too long to have snapshots`, { hint: 'make them of a directory above it' });
+    throw new UsageError(`${printRemotePath(directory)} is too long to have snapshots`, { hint: 'snapshot a directory above it' });
   const root = joinPath(all, key);
   return {
     directory,
@@ -82,7 +82,7 @@ export function splitSnapshotName(path: RemotePath): SnapshotName | undefined {
   const name = last.slice(at + 1);
   if (!namePattern.test(name))
     throw new UsageError(`"${name}" cannot be the name of a snapshot`, {
-      hint: 'up to 128 letters, digits, ".", "_", ":", "+" and "-", of which the first is a letter or digit',
+      hint: 'up to 128 letters, digits, ".", "_", ":", "+" and "-"; the first is a letter or digit',
     });
   return { directory: joinPath(above, last.slice(0, at)), name };
 }

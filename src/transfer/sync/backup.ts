@@ -34,7 +34,7 @@ function* listNames(rel: string): Generator<string> {
 }
 
 function noName(rel: string): LocalError {
-  return new LocalError(`${rel} has ${mostVersions} backups already: left alone`, { hint: 'name another directory: --backup-dir' });
+  return new LocalError(`${rel} has ${mostVersions} backups already: left alone`, { hint: 'give another directory: --backup-dir' });
 }
 
 /** True if an interrupted run has already created this second name. */

@@ -59,7 +59,9 @@ async function copyInParts(source: Engine, engine: Engine, from: RemotePath, to:
     const read = (start: number, end: number) => readRange({ ...source, throttle: undefined }, version, start, end);
     const stored = await sendInParts(engine, { label, resumable, read }, to, options, ticket);
     if (md5 !== undefined && stored.md5 !== '' && stored.md5 !== md5)
-      throw new NetworkError(`${printRemotePath(to)} was damaged on its way: its MD5 is not that of ${label}`, { code: 'DamagedUpload' });
+      throw new NetworkError(`${printRemotePath(to)} was damaged in transit: its MD5 differs from that of ${label}`, {
+        code: 'DamagedUpload',
+      });
     ticket.end('done');
     return { path: to, etag: stored.etag };
   } catch (error) {

@@ -59,7 +59,9 @@ export function decideRemoval(task: Task, pair: Pair): Step | undefined {
 /** @throws {LocalError} when a file and a directory have the same path, and removals are not allowed */
 function checkKinds({ from, to, rel }: Pair, deletes: boolean): void {
   if (!from || !to || from.kind === to.kind || deletes) return;
-  throw new LocalError(`${rel} is a ${from.kind} here and a ${to.kind} there: left alone`, { hint: 'with --delete it is replaced' });
+  throw new LocalError(`${rel} is a ${from.kind} in the source and a ${to.kind} in the target: left alone`, {
+    hint: 'to replace it: --delete',
+  });
 }
 
 /** Decides how the source of a pair is brought to its target. */

@@ -29,7 +29,7 @@ async function createReader<T extends Item>(source: AsyncIterable<T>): Promise<R
     const item = done === true ? undefined : value;
     if (head !== undefined && item !== undefined && comparePaths(head.rel, item.rel) >= 0) {
       await iterator.return?.();
-      throw new NetworkError(`the listing is not in the order of names: ${item.rel} comes after ${head.rel}`, { code: 'UnreadableReply' });
+      throw new NetworkError(`the listing is not sorted by name: ${item.rel} comes after ${head.rel}`, { code: 'UnreadableReply' });
     }
     head = item;
   }

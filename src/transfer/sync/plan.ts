@@ -27,12 +27,13 @@ export function writeHead({ from, to, deletes }: { from: Side; to: Side; deletes
 export function readHead(text: string | undefined): PlanHead {
   const record = text === undefined ? {} : readLine(text, 1);
   if (record['plan'] !== 1)
-    throw new UsageError('line 1 does not say which two directories the plan is for', {
-      hint: 'keep the first line of what cloud stor sync --plan writes',
+    throw new UsageError('line 1 does not name the two directories of the plan', {
+      hint: 'keep the first line that cloud stor sync --plan writes',
     });
   const head = { from: readLocation(record['from'], 1), to: readLocation(record['to'], 1), deletes: record['deletes'] === true };
   for (const root of [head.from, head.to]) {
-    if (root.kind === 'local' && resolve(root.file) !== root.file) throw new UsageError(`line 1: ${root.file} is not a plain path`);
+    if (root.kind === 'local' && resolve(root.file) !== root.file)
+      throw new UsageError(`line 1: ${root.file} is not an absolute, normalized path`);
   }
   return head;
 }
@@ -66,8 +67,8 @@ export function assertPlanned(step: Step, head: PlanHead, line: number): void {
   if (from !== undefined && !isPlace(from, head.from, rel))
     throw new UsageError(`line ${line}: ${printLocation(from)} is not ${rel} below ${printLocation(head.from)}`);
   if (!isRoot && action !== 'rmdir' && !isComplete(target, to))
-    throw new UsageError(`line ${line}: "target" does not say what is expected there`);
-  if (isRemoval(step) && !head.deletes) throw new UsageError(`line ${line}: the plan was written without --delete, and removes something`);
+    throw new UsageError(`line ${line}: "target" does not describe the expected target`);
+  if (isRemoval(step) && !head.deletes) throw new UsageError(`line ${line}: a deletion in a plan that was written without --delete`);
 }
 
 /** @throws {LocalError} when links lead a step out of the directories of its plan */

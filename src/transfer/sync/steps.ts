@@ -26,7 +26,7 @@ export interface Expected {
 
 /** The error for a file or object that has changed since its step was planned. */
 export function createChangedError(path: string): LocalError {
-  return new LocalError(`${path} is not as it was when this was planned: left alone`);
+  return new LocalError(`${path} has changed meanwhile: left alone`);
 }
 
 /** The expected state of a local file, from its current one. */
@@ -71,7 +71,7 @@ export function readLocation(text: unknown, line: number): Location {
   const [, profile, path] = (typeof text === 'string' && profilePath.exec(text)) || [];
   if (path !== undefined) return { kind: 'remote', path: readRemotePath(path, ''), profile };
   if (typeof text === 'string' && text.startsWith('/')) return { kind: 'local', file: text };
-  throw new UsageError(`line ${line}: ${JSON.stringify(text)} is neither [PROFILE/]stor:/LOGIN/PATH nor the whole path of a file`);
+  throw new UsageError(`line ${line}: ${JSON.stringify(text)} is neither [PROFILE/]stor:/LOGIN/PATH nor an absolute file path`);
 }
 
 export function writeStep({ action, from, to, ...step }: Step): string {
@@ -98,7 +98,7 @@ export function readLine(text: string, line: number): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`line ${line} is not JSON`, { cause: error, hint: 'plans are written by: cloud stor sync --plan FILE' });
+    throw new UsageError(`line ${line} is not JSON`, { cause: error, hint: 'to write a plan: cloud stor sync --plan FILE' });
   }
   if (typeof value !== 'object' || value === null) throw new UsageError(`line ${line} is not a JSON object`);
   return value as Record<string, unknown>;
@@ -108,7 +108,8 @@ export function readLine(text: string, line: number): Record<string, unknown> {
 export function readStep(text: string, line: number): Step {
   const record = readLine(text, line);
   const { action, rel, from, to, size, reason } = record;
-  if (!actions.includes(action)) throw new UsageError(`line ${line}: action is ${JSON.stringify(action)}, none of ${actions.join(', ')}`);
+  if (!actions.includes(action))
+    throw new UsageError(`line ${line}: unknown action ${JSON.stringify(action)}: use one of ${actions.join(', ')}`);
   if ((action === 'copy' || action === 'headers') && from === undefined)
     throw new UsageError(`line ${line}: a ${action === 'copy' ? 'copy' : 'change of headers'} needs "from"`);
   const step: Step = {

@@ -83,7 +83,7 @@ async function describeFolder({ storage }: Engine, { name, path, mtime }: PackSt
 /** The header blocks of an object. @throws {NetworkError} when its size is unknown, which has to precede the bytes */
 function describeObject({ name }: PackStep, { path, headers, size }: Opened): Buffer {
   if (size === undefined)
-    throw new NetworkError(`the service does not say how large ${printRemotePath(path)} is`, { code: 'UnreadableReply' });
+    throw new NetworkError(`the service does not report the size of ${printRemotePath(path)}`, { code: 'UnreadableReply' });
   return encodeHeader({ type: 'file', name, size, ...readProperties(headers, usualFileMode) });
 }
 

@@ -120,7 +120,8 @@ function isZero(bytes: Uint8Array): boolean {
 function readExtra(bytes: Buffer, fail: (problem: string) => ArchiveError): Extra {
   const records = readRecords(bytes);
   if (!records) throw fail('has a damaged pax header');
-  if ([...records.keys()].some((key) => key.startsWith('GNU.sparse.'))) throw fail('has a sparse file: make it without --sparse');
+  if ([...records.keys()].some((key) => key.startsWith('GNU.sparse.')))
+    throw fail('has a sparse file: create the archive without --sparse');
   const [size, mtime] = ['size', 'mtime'].map((key) => records.get(key)?.toString('latin1'));
   const extra: Extra = { name: records.get('path'), link: records.get('linkpath') };
   if (size !== undefined && !/^\d{1,20}$/.test(size)) throw fail('has a damaged pax header');
@@ -135,8 +136,8 @@ async function readEnd(reader: ByteReader, fail: (problem: string) => ArchiveErr
   let size = 0;
   for await (const piece of reader.rest()) {
     size += piece.length;
-    if (!isZero(piece)) throw fail('goes on after its end');
-    if (size > longestEnd) throw fail('has no end of zeros after its end');
+    if (!isZero(piece)) throw fail('has data after its end');
+    if (size > longestEnd) throw fail('has too much padding after its end');
   }
 }
 
@@ -151,7 +152,7 @@ function explainStart(block: Buffer, label: string): ArchiveError {
 
 function readSize(header: RawHeader, extra: Extra, fail: (problem: string) => ArchiveError): number {
   const size = extra.size ?? header.size;
-  if (size < 0n || size > BigInt(Number.MAX_SAFE_INTEGER)) throw fail('has an entry of an impossible size');
+  if (size < 0n || size > BigInt(Number.MAX_SAFE_INTEGER)) throw fail('has an entry of invalid size');
   return Number(size);
 }
 
@@ -162,14 +163,14 @@ function readSize(header: RawHeader, extra: Extra, fail: (problem: string) => Ar
 export async function* readArchive(source: AsyncIterable<Uint8Array>, label: string): AsyncGenerator<ArchiveEntry> {
   let current = '';
   const fail = (problem: string): ArchiveError => new ArchiveError(`${label} ${problem}${current === '' ? '' : ` (after ${current})`}`);
-  const reader = createByteReader(source, () => fail('ends in the middle'));
+  const reader = createByteReader(source, () => fail('is truncated'));
   let extra: Extra = {};
   let globalTime: bigint | undefined;
   let isFirst = true;
 
   /** Reads the content of a header that describes the next entry. */
   async function readLong(size: number): Promise<Buffer> {
-    if (size > longestHeader) throw fail(`has a header of ${size} bytes, more than any name needs`);
+    if (size > longestHeader) throw fail(`has a header of ${size} bytes, which is too large`);
     const parts = [];
     for await (const piece of reader.take(size + paddingOf(size).length)) parts.push(piece);
     return Buffer.concat(parts).subarray(0, size);
@@ -185,7 +186,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>, label: str
     else if (header.type === 'x') extra = { ...extra, ...readExtra(bytes, fail) };
     else {
       const { name, link, size, mtime } = readExtra(bytes, fail);
-      if (name ?? link ?? size) throw fail('has a name or a size for all of its entries');
+      if (name ?? link ?? size) throw fail('has a global header with a name or size');
       globalTime = mtime ?? globalTime;
     }
     return true;
@@ -194,17 +195,17 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>, label: str
   try {
     for (;;) {
       const block = await reader.read(blockSize);
-      if (!block) throw fail(isFirst ? 'is empty: not a tar archive' : 'ends without its last block: it may be cut');
+      if (!block) throw fail(isFirst ? 'is empty: not a tar archive' : 'has no end-of-archive block: it may be truncated');
       if (isZero(block)) {
         await readEnd(reader, fail);
         return;
       }
       const header = readHeader(block);
-      if (!header) throw isFirst ? explainStart(block, label) : fail('is damaged: a header is wrong');
+      if (!header) throw isFirst ? explainStart(block, label) : fail('is damaged: invalid header');
       isFirst = false;
       if (await takeExtra(header)) continue;
       const type = types[header.type];
-      if (type === undefined) throw fail(`has an entry of the type ${JSON.stringify(header.type)}, which is not known here`);
+      if (type === undefined) throw fail(`has an entry of unknown type ${JSON.stringify(header.type)}`);
       const { name = header.name, link = header.link, mtime = globalTime ?? header.mtime * 1_000_000_000n } = extra;
       // Only files have content; some programs give links the size of their target.
       const isFile = type === 'file' && !name.toString('latin1').endsWith('/');

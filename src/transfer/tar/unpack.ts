@@ -71,8 +71,8 @@ function readName(bytes: Buffer, label: string): string {
   const refuse = (problem: string): ArchiveError =>
     new ArchiveError(`${label} has the name ${JSON.stringify(bytes.toString())}, which ${problem}`);
   if (name === undefined) throw refuse('is not UTF-8');
-  if (name.startsWith('/')) throw refuse('begins with a slash: it would lead out of the target');
-  if (name.split('/').includes('..')) throw refuse('has "..": it would lead out of the target');
+  if (name.startsWith('/')) throw refuse('begins with a slash and would be outside the target');
+  if (name.split('/').includes('..')) throw refuse('contains ".." and would be outside the target');
   if (bytes.length > longestPath) throw refuse(`has ${bytes.length} bytes`);
   return (resolveParts([], name) ?? []).join('/');
 }
@@ -98,7 +98,9 @@ function createNames(label: string): Names {
     for (const [at] of parts.entries()) {
       const parent = parts.slice(0, at + 1).join('/');
       if (files.has(keyOf(parent)) || others.has(keyOf(parent)))
-        throw new ArchiveError(`${label} has ${JSON.stringify(rel)} below ${JSON.stringify(parent)}, which is not a directory there`);
+        throw new ArchiveError(
+          `${label} has ${JSON.stringify(rel)} below ${JSON.stringify(parent)}, which is not a directory in the archive`,
+        );
     }
     lastParent = parts.join('/');
   }
@@ -129,8 +131,8 @@ function readLink({ type, link }: ArchiveEntry, rel: string, label: string): str
   const start = type === 'symbolic link' ? rel.split('/').slice(0, -1) : [];
   const parts = path === undefined ? undefined : resolveParts(start, path);
   if (parts) return parts.join('/');
-  throw new ArchiveError(`${label} has the link ${JSON.stringify(rel)} to ${JSON.stringify(link.toString())}, out of the target`, {
-    hint: 'to leave links out: --links skip',
+  throw new ArchiveError(`${label} has the link ${JSON.stringify(rel)} to ${JSON.stringify(link.toString())}, outside the target`, {
+    hint: 'to skip links: --links skip',
   });
 }
 
@@ -184,7 +186,7 @@ export async function* planUnpack(
       if (isFile && takesPart(filter, to, false)) yield { kind: 'link', rel, to };
       else {
         waitingSize += rel.length + to.length;
-        if (waitingSize > mostWaiting) throw new ArchiveError(`${label} has too many links that lead to nothing before them`);
+        if (waitingSize > mostWaiting) throw new ArchiveError(`${label} has too many links to entries that come later`);
         waiting.push({ rel, to });
       }
     }

@@ -50,7 +50,7 @@ export function expandBraces(word: string): string[] {
     const group = findGroup(next);
     if (group === undefined) words.push(next);
     else rest.push(...group.alternatives.map((each) => group.before + each + group.after).toReversed());
-    if (words.length + rest.length > mostWords) throw new UsageError(`"${word}": its braces stand for more than ${mostWords} names`);
+    if (words.length + rest.length > mostWords) throw new UsageError(`"${word}": its braces expand to more than ${mostWords} names`);
   }
   return words;
 }

@@ -16,7 +16,7 @@ async function isThere(storage: StorageClient, path: RemotePath): Promise<boolea
   const found = await inspect(storage, path);
   if (found?.type !== 'object') return found !== undefined;
   throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, {
-    hint: `remove it first: cloud stor rm ${quoteRemotePath(path)}`,
+    hint: `delete it first: cloud stor rm ${quoteRemotePath(path)}`,
   });
 }
 

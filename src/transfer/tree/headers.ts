@@ -15,7 +15,7 @@ export function isStoredHeader(name: string): boolean {
 function encodeValue(name: string, value: string): string {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) {
-    throw new UsageError(`header ${name}: ${JSON.stringify(value)} has a control character, which no header can carry`);
+    throw new UsageError(`header ${name}: ${JSON.stringify(value)} contains a control character, which headers cannot have`);
   }
   return Buffer.from(value).toString('latin1');
 }
@@ -32,8 +32,8 @@ export function encodeHeaders(headers: Headers): Headers {
   const encoded = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, encodeValue(name, value)]));
   const size = Object.entries(encoded).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (size <= headerLimit) return encoded;
-  throw new UsageError(`the headers have ${size} bytes: names and values can have ${headerLimit} bytes in all`, {
-    hint: 'store the rest in an object of its own',
+  throw new UsageError(`the headers have ${size} bytes: the limit for names and values is ${headerLimit} bytes in total`, {
+    hint: 'store the rest in a separate object',
   });
 }
 

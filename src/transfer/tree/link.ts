@@ -72,7 +72,9 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
         });
       const { 'computed-md5': computed = opened.md5 } = stored;
       if (computed === opened.md5 || opened.md5 === undefined) return stored;
-      throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
+      throw new NetworkError(`${printRemotePath(target)} was damaged in transit: the MD5 at the service differs`, {
+        code: 'DamagedUpload',
+      });
     }, engine);
     ticket.end('done');
     return { how: 'copy', etag: response['etag'] ?? '' };
@@ -152,7 +154,7 @@ export async function linkUnlessOther(engine: Engine, step: LinkStep, options: {
     const etag = await isSameObject(engine, step, options.copiesThrough);
     if (etag !== undefined) return { how: 'link', etag };
     const [from, to] = [printRemotePath(step.from), printRemotePath(step.to)];
-    throw new ApiError(412, 'PreconditionFailed', `${to} is another object than ${from}: both left alone`, {
+    throw new ApiError(412, 'PreconditionFailed', `${to} differs from ${from}: both left alone`, {
       hint: `to replace it: cloud stor mv -T ${quoteRemotePath(step.from)} ${quoteRemotePath(step.to)}`,
     });
   }

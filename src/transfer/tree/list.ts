@@ -50,7 +50,7 @@ async function readPage(storage: StorageClient, directory: RemotePath, marker: s
     checkEntry(entry, directory);
     size += measureEntry(entry);
     if (size > largestPage)
-      throw new NetworkError(`the listing of ${printRemotePath(directory)} does not end where a page should`, { code: 'ReplyTooLarge' });
+      throw new NetworkError(`the listing of ${printRemotePath(directory)} has a page that is too long`, { code: 'ReplyTooLarge' });
     if (entry.name !== marker) entries.push(entry);
   }
   // An empty page that lacks even its marker says nothing about the directory.
@@ -90,7 +90,7 @@ async function* readPages(
       yield page.entries;
       if (page.isOnly) return;
       if (markers.has(last))
-        throw new NetworkError(`the listing of ${printRemotePath(directory)} begins again and again`, { code: 'UnreadableReply' });
+        throw new NetworkError(`the listing of ${printRemotePath(directory)} repeats the same page`, { code: 'UnreadableReply' });
       markers.add(last);
       marker = last;
       isSecondTry = false;
@@ -108,7 +108,7 @@ async function checkMissing(storage: StorageClient, directory: RemotePath, count
   const again = new ListingCount(count.started - 1000);
   for await (const page of readPages(storage, directory, again)) void page;
   if (again.isWhole && count.covers(again)) return;
-  const text = `the listing of ${printRemotePath(directory)} came with ${count.length} of ${Math.max(count.announced, again.announced)} entries`;
+  const text = `the listing of ${printRemotePath(directory)} is incomplete: ${count.length} of ${Math.max(count.announced, again.announced)} entries`;
   throw new NetworkError(text, { code: 'TruncatedReply' });
 }
 

@@ -43,7 +43,7 @@ export async function removeEntry(
     await tryAgain(() => storage.deleteObject({ ...path, ifMatch: etag }), engine);
   } catch (error) {
     if (isConditionFailed(error))
-      throw new ApiError(error.status, error.code, `${printRemotePath(path)} was changed meanwhile: left alone`, { cause: error });
+      throw new ApiError(error.status, error.code, `${printRemotePath(path)} has changed meanwhile: left alone`, { cause: error });
     if (!isMissing(error)) throw error;
   }
 }

@@ -33,7 +33,7 @@ export function choosePartSize(size: number, wanted: number | undefined): number
   const count = Math.ceil(size / wanted);
   if (count <= mostParts) return wanted;
   const least = Math.ceil(size / mostParts / mebibyte);
-  throw new UsageError(`--part-size: ${count} parts are too many: an upload has at most ${mostParts}`, { hint: `--part-size ${least}M` });
+  throw new UsageError(`--part-size: ${count} parts are too many: the maximum is ${mostParts}`, { hint: `--part-size ${least}M` });
 }
 
 /** @throws {UsageError} for a part size that no service accepts */

@@ -67,7 +67,7 @@ export function readPlace(partsDirectory: string): UploadPlace {
   const [, account, root, prefix, id] = /^\/([^/]+)\/(uploads)\/([^/]+)\/([^/]+)\/?$/.exec(partsDirectory) ?? [];
   const login = decodeLogin(account);
   if (login !== undefined && root !== undefined && prefix !== undefined && id !== undefined) return { account: login, prefix, id };
-  throw new NetworkError(`the service named the parts directory "${partsDirectory}", which is none`, { code: 'UnreadableReply' });
+  throw new NetworkError(`the service returned an invalid parts directory: "${partsDirectory}"`, { code: 'UnreadableReply' });
 }
 
 /** The directory of an upload's parts. */
@@ -121,7 +121,7 @@ interface PartBody {
 /** @throws {UsageError} for a number that no part can have */
 export function checkPartNumber(number: number): void {
   if (Number.isInteger(number) && number >= 0 && number <= lastPart) return;
-  throw new UsageError(`part number ${number}: parts have numbers from 0 to ${lastPart}`);
+  throw new UsageError(`part number ${number} is not between 0 and ${lastPart}`);
 }
 
 /** Uploads a part and checks that the service received the bytes that were read. @throws {NetworkError} `DamagedUpload` */
@@ -132,7 +132,7 @@ export async function putPart({ storage }: Pick<Engine, 'storage'>, place: Uploa
   const { size, md5 } = await part.seen();
   const computed = response['computed-md5'];
   if (computed === undefined || computed === md5) return { etag: response['etag'] ?? '', md5, size };
-  throw new NetworkError(`part ${number} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
+  throw new NetworkError(`part ${number} was damaged in transit: the MD5 at the service differs`, { code: 'DamagedUpload' });
 }
 
 /** The parts that the service has, by number. */

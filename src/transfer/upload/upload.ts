@@ -35,9 +35,9 @@ function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch
 function confirmStored(response: Headers, target: RemotePath, { size, md5 }: { size: number; md5: string }): Stored {
   const computed = response['computed-md5'];
   if (computed === undefined || computed === md5) return { path: printRemotePath(target), size, etag: response['etag'] ?? '', md5 };
-  throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, {
+  throw new NetworkError(`${printRemotePath(target)} was damaged in transit: the MD5 at the service differs`, {
     code: 'DamagedUpload',
-    hint: 'put it again; the object at the service is not what was sent',
+    hint: 'upload it again; the object at the service is damaged',
   });
 }
 

@@ -15,7 +15,7 @@ test.each([
 });
 
 test.each([`put 'a`, 'put "a', 'put a\\', 'put a > b', 'put a; rm b', 'put `a`', 'put $(a)', 'cat a|b'])('%s is refused', (line) => {
-  expect(() => splitWords(line)).toThrow(/^(?:a quote is not closed|the line ends with a backslash|"." is for a shell)/u);
+  expect(() => splitWords(line)).toThrow(/^(?:a quote is not closed|the line ends with a backslash|"." is shell syntax)/u);
 });
 
 const context = { account: 'demo', world: { cwd: '/home/me', home: '/home/me' } } as unknown as Context;

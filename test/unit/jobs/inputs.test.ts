@@ -100,8 +100,8 @@ describe('a batch whose answer is lost', () => {
 });
 
 test('paths that cannot be inputs are refused with their line', async () => {
-  await expect(feed(['-'], 'a\n/\n')).rejects.toThrow('stdin, line 2: /: names no account');
-  await expect(feed(['-'], 'a\nb/../c\n')).rejects.toThrow('stdin, line 2: b/../c: "." and ".." are no names');
+  await expect(feed(['-'], 'a\n/\n')).rejects.toThrow('stdin, line 2: /: the path has no account');
+  await expect(feed(['-'], 'a\nb/../c\n')).rejects.toThrow('stdin, line 2: b/../c: "." and ".." are not names');
   await expect(feed(['two\nlines'])).rejects.toThrow('inputs of a job are lines');
 });
 

@@ -46,7 +46,7 @@ test('a listing that begins anew whatever it is asked for comes to an end', asyn
   const entries = ['a', 'b', 'c'].map((name) => ({ name, type: 'object', mtime: '', etag: name, size: 1 }));
   const listDirectory = () => Promise.resolve({ headers: {}, records: give(...entries) });
   const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor' });
-  await expect(collect(listing)).rejects.toThrow('begins again and again');
+  await expect(collect(listing)).rejects.toThrow('repeats the same page');
 });
 
 test('the next page is asked for while the entries of one are used, and no page twice', async () => {

@@ -61,7 +61,7 @@ function join(...parts: readonly Buffer[]): Buffer {
 }
 
 test.each<[string, Buffer, RegExp]>([
-  ['a name that goes up', join(file('a/../../b')), /"a\/\.\.\/\.\.\/b", which has "\.\."/],
+  ['a name that goes up', join(file('a/../../b')), /"a\/\.\.\/\.\.\/b", which contains "\.\."/],
   ['an absolute name', join(file('/etc/passwd')), /"\/etc\/passwd", which begins with a slash/],
   ['a name that is not UTF-8', join(patch(file('aaaa'), [[0, Buffer.from([0x61, 0xff])]])), /is not UTF-8/],
   ['a name of 5,000 bytes', join(file('a'.repeat(5000))), /has 5000 bytes/],
@@ -73,27 +73,27 @@ test.each<[string, Buffer, RegExp]>([
   ],
   ['a file below a file', join(file('a'), file('a/b/c')), /"a\/b\/c" below "a"/],
   ['a file below a link', join(link('a', 'b'), file('a/x')), /"a\/x" below "a"/],
-  ['a symbolic link out of the tree', join(link('d/a', '../../x')), /link "d\/a" to "\.\.\/\.\.\/x", out of the target/],
-  ['an absolute link', join(link('a', '/etc/passwd')), /link "a" to "\/etc\/passwd", out of the target/],
-  ['a hard link out of the tree', join(link('d/a', '../x', '1')), /out of the target/],
-  ['a name of a pax header that goes up', join(Buffer.concat([paxHeader('path', '../x'), file('a')])), /has "\.\."/],
+  ['a symbolic link out of the tree', join(link('d/a', '../../x')), /link "d\/a" to "\.\.\/\.\.\/x", outside the target/],
+  ['an absolute link', join(link('a', '/etc/passwd')), /link "a" to "\/etc\/passwd", outside the target/],
+  ['a hard link out of the tree', join(link('d/a', '../x', '1')), /outside the target/],
+  ['a name of a pax header that goes up', join(Buffer.concat([paxHeader('path', '../x'), file('a')])), /contains "\.\."/],
   ['a long header', Buffer.concat([patch(typed('a', 'x'), [[124, '77777777777 ']])]), /has a header of 8589934591 bytes/],
   ['a long name of GNU tar', Buffer.concat([patch(typed('a', 'L'), [[124, '77777777777 ']])]), /has a header of 8589934591 bytes/],
-  ['an impossible size', patch(file('a'), [[124, Buffer.from('80ffffffffffffffffffffff', 'hex')]]), /impossible size/],
-  ['a negative size', patch(file('a'), [[124, Buffer.from('ffffffffffffffffffffffff', 'hex')]]), /impossible size/],
-  ['an impossible size of a pax header', Buffer.concat([paxHeader('size', '99999999999999999999'), file('a')]), /impossible size/],
-  ['a name for all entries', join(Buffer.concat([paxHeader('path', 'x', 'g'), file('a')])), /for all of its entries/],
+  ['an impossible size', patch(file('a'), [[124, Buffer.from('80ffffffffffffffffffffff', 'hex')]]), /invalid size/],
+  ['a negative size', patch(file('a'), [[124, Buffer.from('ffffffffffffffffffffffff', 'hex')]]), /invalid size/],
+  ['an impossible size of a pax header', Buffer.concat([paxHeader('size', '99999999999999999999'), file('a')]), /invalid size/],
+  ['a name for all entries', join(Buffer.concat([paxHeader('path', 'x', 'g'), file('a')])), /global header with a name or size/],
   ['a sparse file', join(Buffer.concat([paxHeader('GNU.sparse.major', '1'), file('a')])), /sparse/],
   ['a sparse file of old GNU tar', join(typed('a', 'S')), /type "S"/],
   ['a damaged pax header', join(Buffer.concat([Buffer.from(paxHeader('path', 'x')).fill('9', 512, 514), file('a')])), /damaged pax header/],
   ['nothing', Buffer.alloc(0), /is empty/],
   ['text', Buffer.from('hello '.repeat(200)), /^x\.tar is not a tar archive$/],
   ['what is compressed', Buffer.concat([Buffer.from('1f8b0800', 'hex'), Buffer.alloc(600, 1)]), /is compressed/],
-  ['what is cut in a header', file('a').subarray(0, 300), /ends in the middle/],
-  ['what is cut in a file', file('a', 'x'.repeat(2000)).subarray(0, 1000), /ends in the middle/],
-  ['what is cut between files', file('a', 'x'), /ends without its last block: it may be cut \(after "a"\)/],
-  ['a wrong checksum', join(file('a'), Buffer.from(file('b')).fill('x', 0, 1)), /a header is wrong \(after "a"\)/],
-  ['a second archive after the end', Buffer.concat([join(file('a')), join(file('b'))]), /goes on after its end/],
+  ['what is cut in a header', file('a').subarray(0, 300), /is truncated/],
+  ['what is cut in a file', file('a', 'x'.repeat(2000)).subarray(0, 1000), /is truncated/],
+  ['what is cut between files', file('a', 'x'), /has no end-of-archive block: it may be truncated \(after "a"\)/],
+  ['a wrong checksum', join(file('a'), Buffer.from(file('b')).fill('x', 0, 1)), /invalid header \(after "a"\)/],
+  ['a second archive after the end', Buffer.concat([join(file('a')), join(file('b'))]), /has data after its end/],
 ])('an archive with %s is refused', async (_, archive, message) => {
   await expect(unpack(archive)).rejects.toThrow(message);
 });
@@ -118,7 +118,7 @@ test('zeros without an end are not read for ever', async () => {
       yield Buffer.alloc(65_536);
     }
   }
-  await expect(unpack(endless())).rejects.toThrow(/no end of zeros/);
+  await expect(unpack(endless())).rejects.toThrow(/too much padding/);
   expect(given).toBeLessThan(3 * 1024 * 1024);
 });
 
@@ -129,7 +129,7 @@ test('links that lead to nothing do not fill the memory', async () => {
   async function* links(): AsyncGenerator<Uint8Array> {
     for (; sent < 1000; sent += 1) yield Buffer.concat([long, to, paddingOf(to.length), link(`l${sent}`, 'y')]);
   }
-  await expect(unpack(links())).rejects.toThrow('x.tar has too many links that lead to nothing before them');
+  await expect(unpack(links())).rejects.toThrow('x.tar has too many links to entries that come later');
   expect(sent).toBeLessThan(20);
 });
 

@@ -68,14 +68,14 @@ function checkPlan(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`${file}: no such file or directory`);
   if (stats.isDirectory())
-    throw new UsageError(`${file} is a directory, not a plan`, { hint: 'plans are written by: cloud stor sync --plan FILE' });
+    throw new UsageError(`${file} is a directory, not a plan`, { hint: 'to write a plan: cloud stor sync --plan FILE' });
 }
 
 /** Asks before a plan deletes. A plan from a stream cannot be read in advance, so its header decides. */
 async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolean): Promise<void> {
   const where = printLocation(plan.head.to);
   if (comesOnce) {
-    if (plan.head.deletes) throw new UsageError(`the plan may delete in ${where}: nothing was done`, { hint: 'add --yes' });
+    if (plan.head.deletes) throw new UsageError(`the plan may delete entries in ${where}: nothing was done`, { hint: 'add --yes' });
     return;
   }
   let removals = 0;
@@ -84,13 +84,13 @@ async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolea
 }
 
 export const run = command({
-  summary: 'Run lines of commands, or a plan of sync',
+  summary: 'Run commands from a file, or a plan written by sync',
   description:
-    'Commands stand one a line as after cloud stor; each has a receipt, a line of JSON, in their order. Lines that touch the same paths run in order: end target directories with a slash. A step of a plan is done only when both sides are as they were, and does nothing when it was done already. Nothing outside of the two directories in the first line of the plan is read or changed.',
+    'Each line is a command without the leading cloud stor. For each line a receipt, a line of JSON, is printed, in order. Lines run concurrently unless they touch the same paths; end target directories with a slash. A step of a plan is executed only if both sides are unchanged since the plan was written, and skipped if it is already done. Nothing outside the two directories in the first line of the plan is read or changed.',
   arguments: { file: one('Command lines or a plan; - for stdin', { values: 'file' }) },
   options: {
-    yes: flag('Do not ask before deleting; for all command lines', { short: 'y' }),
-    stopOnError: flag('Begin no further command line when one has failed'),
+    yes: flag('Do not ask before deleting; applies to all lines', { short: 'y' }),
+    stopOnError: flag('Start no further lines after one has failed'),
     links: linksOption,
     ...copyOptions,
     ...transferOptions,
@@ -128,11 +128,11 @@ export const run = command({
     );
   },
   examples: [
-    { line: "printf 'mkdir new\\nput report.pdf new/\\n' | cloud stor run -", help: 'Commands' },
+    { line: "printf 'mkdir new\\nput report.pdf new/\\n' | cloud stor run -", help: 'Run two commands' },
     {
       line: 'cloud stor sync photos stor:photos --plan plan.jsonl && cloud stor run plan.jsonl',
-      help: 'Look at the steps before they are done',
+      help: 'Write a plan, then execute it',
     },
-    { line: 'cloud stor sync photos stor:photos --plan - | grep -v secret | cloud stor run -', help: 'Leave some out' },
+    { line: 'cloud stor sync photos stor:photos --plan - | grep -v secret | cloud stor run -', help: 'Execute a filtered plan' },
   ],
 });

@@ -56,16 +56,19 @@ export async function readLine(text: string): Promise<ReadLine | undefined> {
     const [word = ''] = words.splice(0, 1);
     const child = findChild(node, word);
     if (!child)
-      throw new UsageError(`"${word}" is not a command of cloud stor${path.map((each) => ` ${each}`).join('')} that a line can have`, {
-        hint: 'cloud stor --help',
-      });
+      throw new UsageError(
+        `"${word}" is not a command of cloud stor${path.map((each) => ` ${each}`).join('')} that can be used in a line`,
+        {
+          hint: 'cloud stor --help',
+        },
+      );
     path.push(child[0]);
     node = child[1];
   }
   const parsed = parsePlainLine(node, words) ?? (await import('../../../cli/parser.ts')).parseCommandLine(node, ['stor', ...path], words);
   const odd = refused().find((name) => isGiven(parsed.globals[name]));
   if (parsed.wantsHelp || odd !== undefined)
-    throw new UsageError(`${odd === undefined ? '--help' : `--${odd}`} is not for a line: give it to cloud stor run itself`);
+    throw new UsageError(`${odd === undefined ? '--help' : `--${odd}`} cannot be used in a line: give it to cloud stor run`);
   return { declared: node, path, parsed };
 }
 
@@ -74,7 +77,7 @@ function withoutStdin(world: World): World {
   const stdin = {
     isTerminal: false,
     get stream(): never {
-      throw new UsageError('a line cannot read stdin, which the lines come from', { hint: 'give a file instead of -' });
+      throw new UsageError('a line cannot read stdin', { hint: 'give a file instead of -' });
     },
   };
   return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(world), stdin: { value: stdin } }) as World;
@@ -83,7 +86,7 @@ function withoutStdin(world: World): World {
 async function collect(output: Output | undefined, results: Row[]): Promise<number> {
   if (output === undefined) return exitCodes.done;
   if (output.kind === 'bytes')
-    throw new UsageError('it writes to stdout, where the receipts go', { hint: 'name a file for it to write to' });
+    throw new UsageError('the command writes to stdout, which is used for receipts', { hint: 'give a file to write to' });
   if (output.kind === 'records') for await (const row of output.rows) results.push(row);
   else if (output.kind === 'record') results.push(output.value);
   else if (output.kind === 'text') results.push({ text: output.text });

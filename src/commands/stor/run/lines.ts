@@ -196,14 +196,14 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
     await work.ended.catch(() => undefined);
     for (const { receipt } of queue) if (receipt) world.stderr.stream.write(printReceipt(receipt));
   }
-  if (world.interrupted.aborted) throw new InterruptedError('interrupted: lines without a receipt were not begun');
+  if (world.interrupted.aborted) throw new InterruptedError('interrupted: lines without a receipt were not started');
   assertNoneFailed({ ...state, isWhole });
 }
 
 /** @throws {PartialError} when lines failed */
 function assertNoneFailed({ failed, done, lastCode, isWhole }: { failed: number; done: number; lastCode: number; isWhole: boolean }): void {
   if (failed === 0) return;
-  const rest = isWhole ? '' : '; those without a receipt were not begun';
+  const rest = isWhole ? '' : '; lines without a receipt were not started';
   throw new PartialError(`${failed} of ${failed + done} lines failed${rest}`, done === 0 ? { allFailed: lastCode } : {});
 }
 

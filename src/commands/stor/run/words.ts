@@ -22,8 +22,8 @@ function readPart(line: string, at: number, add: (text: string) => void): number
   }
   if (character !== '"') {
     if (shellOnly.test(line.slice(at)))
-      throw new UsageError(`"${character}" is for a shell, which does not read these lines`, {
-        hint: 'where it is part of a name, quote it',
+      throw new UsageError(`"${character}" is shell syntax, but the lines are not read by a shell`, {
+        hint: 'if it is part of a name, quote it',
       });
     add(character);
     return at + 1;

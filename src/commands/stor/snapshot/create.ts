@@ -12,13 +12,13 @@ function nameByTime(now: number): string {
 }
 
 export const create = command({
-  summary: 'Keep a directory as it is now',
+  summary: 'Create a snapshot of a directory',
   description:
-    'No bytes move: the snapshot is a manifest and snap-links, of which only those of objects are made that changed since the latest snapshot of the directory. What happens to the directory later does not change it. Each object is kept as it was at some moment while the snapshot was made; one that was interrupted is unfinished, and is never used. Without @NAME the time is the name. Snapshots are in .snapshots of your stor directory.',
+    'No bytes are copied: a snapshot is a manifest and snap-links. Only objects that changed since the latest snapshot of the directory are linked. Later changes of the directory do not change the snapshot. Each object is kept as it was at some moment while the snapshot was created. An interrupted snapshot is unfinished and is never used. Without @NAME, the name is the current time. Snapshots are stored in .snapshots of your stor directory.',
   arguments: { directory: one('Directory of the object storage: DIR@NAME or DIR', { values: 'path' }) },
   usage: 'DIR[@NAME]',
   options: {
-    copy: flag('Where the service refuses links, copy the bytes through this machine'),
+    copy: flag('If the service refuses links, copy the bytes through this machine'),
     ...transferOptions,
   },
   run: async (invocation) => {
@@ -35,8 +35,8 @@ export const create = command({
       async function* ({ engine }) {
         const created = await createSnapshot(engine, home, { name, copiesThrough: options.copy });
         const { objects, linked, gone } = created;
-        const left = gone === 0 ? '' : `; ${gone} were deleted meanwhile and are left out`;
-        note(`Made ${printRemotePath(directory)}@${name}: ${objects} objects, ${linked} of them new or changed${left}`);
+        const left = gone === 0 ? '' : `; ${gone} were deleted meanwhile and are not included`;
+        note(`Created ${printRemotePath(directory)}@${name}: ${objects} objects, ${linked} of them new or changed${left}`);
         note(`to compare with it: cloud stor snapshot diff ${quoteRemotePath(directory)}@${name}`);
         yield created;
       },
@@ -44,6 +44,6 @@ export const create = command({
   },
   examples: [
     { line: 'cloud stor snapshot create photos@monday', help: 'Before a risky change' },
-    { line: 'cloud stor snapshot create photos', help: 'Named by the time, for a daily job' },
+    { line: 'cloud stor snapshot create photos', help: 'With the time as the name, for a daily job' },
   ],
 });

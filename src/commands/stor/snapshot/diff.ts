@@ -22,11 +22,11 @@ const changes: Readonly<Record<Step['action'], string>> = {
 };
 
 export const diff = command({
-  summary: 'Show what changed since a snapshot, or between two',
-  description: 'new is only in the later one, gone only in the earlier one. Contents and stored headers are compared, as streams.',
+  summary: 'Compare a snapshot with the directory or another snapshot',
+  description: 'new is only in the later one, gone only in the earlier one. Contents and stored headers are compared.',
   arguments: {
-    snapshot: one('The earlier one: DIR@NAME', { values: 'path' }),
-    later: maybe('The later one: DIR@NAME; the directory as it is now when absent', { values: 'path' }),
+    snapshot: one('Earlier snapshot: DIR@NAME', { values: 'path' }),
+    later: maybe('Later snapshot: DIR@NAME; default the directory as it is now', { values: 'path' }),
   },
   usage: 'DIR@NAME [DIR@NAME]',
   options: { ...filterOptions },
@@ -38,7 +38,7 @@ export const diff = command({
     const other = args.later === undefined ? undefined : await findNamed(invocation, engine, args.later);
     const from: Side = other ? snapshotSide(engine, other.home, other.snapshot) : { kind: 'remote', root: home.directory };
     if (!other && !(await inspect(engine.storage, home.directory)))
-      throw new UsageError(`${printRemotePath(home.directory)} is gone: all that the snapshot has is missing`, {
+      throw new UsageError(`${printRemotePath(home.directory)} does not exist any more`, {
         hint: `cloud stor snapshot restore ${args.snapshot}`,
       });
     const steps = compareSnapshots(engine, {
@@ -54,7 +54,7 @@ export const diff = command({
     return records(andThen(describeChanges(steps, changes), tally.finish), differenceShape);
   },
   examples: [
-    { line: 'cloud stor snapshot diff photos@monday', help: 'What changed since?' },
-    { line: 'cloud stor snapshot diff photos@monday photos@tuesday', help: 'Between two' },
+    { line: 'cloud stor snapshot diff photos@monday', help: 'What has changed since?' },
+    { line: 'cloud stor snapshot diff photos@monday photos@tuesday', help: 'Compare two snapshots' },
   ],
 });

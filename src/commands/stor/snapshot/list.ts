@@ -17,9 +17,9 @@ async function findHomes({ account }: Context, engine: Engine): Promise<Snapshot
 }
 
 export const list = command({
-  summary: 'List snapshots, the oldest first',
+  summary: 'List snapshots, oldest first',
   aliases: ['ls'],
-  arguments: { directory: maybe('Directory; all that have snapshots when absent', { values: 'path' }) },
+  arguments: { directory: maybe('Directory; default all that have snapshots', { values: 'path' }) },
   run: async (invocation) => {
     const { args, account, storage } = invocation;
     const engine = createEngine(invocation, {}, { bulk: false });
@@ -38,7 +38,7 @@ export const list = command({
     });
   },
   examples: [
-    { line: 'cloud stor snapshot list photos', help: 'Those of a directory' },
-    { line: 'cloud stor snapshot list', help: 'All of the account' },
+    { line: 'cloud stor snapshot list photos', help: 'Snapshots of a directory' },
+    { line: 'cloud stor snapshot list', help: 'All snapshots of the account' },
   ],
 });

@@ -21,7 +21,7 @@ export function readNamed({ account }: Context, word: string): Named {
   const path = readRemotePath(word, account);
   const split = splitSnapshotName(path);
   if (!split)
-    throw new UsageError(`${printRemotePath(path)} names no snapshot: DIR@NAME`, {
+    throw new UsageError(`${printRemotePath(path)} is not a snapshot name: write DIR@NAME`, {
       hint: `cloud stor snapshot list ${quoteRemotePath(path)}`,
     });
   return { home: locateHome(split.directory), name: split.name };

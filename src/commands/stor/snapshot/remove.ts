@@ -79,7 +79,7 @@ export const remove = command({
   summary: 'Delete snapshots',
   aliases: ['rm'],
   description:
-    'Other snapshots stay whole: a link goes when no snapshot needs it any more. Unfinished snapshots are deleted by name as well.',
+    'Other snapshots stay complete: a link is deleted only when no snapshot needs it. Unfinished snapshots can be deleted by name too.',
   arguments: { snapshot: many('Snapshot: DIR@NAME', { values: 'path' }) },
   usage: 'DIR@NAME...',
   options: commonOptions,
@@ -100,7 +100,7 @@ export const remove = command({
   },
   examples: [
     { line: 'cloud stor snapshot delete photos@monday', help: 'Asks first' },
-    { line: 'cloud stor snapshot delete photos@tuesday -y', help: 'Without a question' },
+    { line: 'cloud stor snapshot delete photos@tuesday -y', help: 'Without confirmation' },
   ],
 });
 
@@ -108,13 +108,13 @@ export const remove = command({
 const unfinishedAge = 24 * 3_600_000;
 
 export const prune = command({
-  summary: 'Delete old snapshots, and what interrupted runs left',
+  summary: 'Delete old and unfinished snapshots',
   description:
-    'Snapshots stay that --keep or --older let stay: with both, one goes only when it is old and none of the latest. Without either only unfinished snapshots go that are more than a day old, and links that no snapshot needs.',
+    'Deletes snapshots beyond the latest --keep, or older than --older; with both, only those that are both. Also deletes unfinished snapshots older than a day, and links that no snapshot needs; without --keep and --older, only these.',
   arguments: { directory: one('Directory', { values: 'path' }) },
   options: {
-    keep: number('Keep this many of the latest'),
-    older: duration('Only delete what is older than this'),
+    keep: number('Number of latest snapshots to keep'),
+    older: duration('Only delete snapshots older than this'),
     ...commonOptions,
   },
   run: async (invocation) => {
@@ -122,7 +122,9 @@ export const prune = command({
     const engine = createEngine(invocation, options, { bulk: true });
     const home = readHome(invocation, args.directory);
     if (options.keep === 0 && options.older === undefined)
-      throw new UsageError('--keep 0 would delete all snapshots', { hint: 'say which: cloud stor snapshot delete DIR@NAME...' });
+      throw new UsageError('--keep 0 would delete all snapshots', {
+        hint: 'to delete snapshots by name: cloud stor snapshot delete DIR@NAME...',
+      });
     const all = await listSnapshots(engine, home);
     const whole = all.filter(({ state }) => state === 'whole');
     const isOlder = ({ created }: Snapshot, age: number): boolean => world.now() - Date.parse(created) > age;
@@ -135,7 +137,7 @@ export const prune = command({
     return await finish(invocation, engine, [home], doomed, options);
   },
   examples: [
-    { line: 'cloud stor snapshot prune photos --keep 7 -y', help: 'For a daily job: a week' },
-    { line: 'cloud stor snapshot prune photos --older 90d --dry-run', help: 'What would go?' },
+    { line: 'cloud stor snapshot prune photos --keep 7 -y', help: 'In a daily job: keep a week' },
+    { line: 'cloud stor snapshot prune photos --older 90d --dry-run', help: 'Preview' },
   ],
 });

@@ -29,7 +29,7 @@ interface Restoring {
 
 /** @returns true if the target exists @throws {UsageError} for an invalid target */
 async function findTarget(engine: Engine, target: RemotePath): Promise<boolean> {
-  if (isInSnapshots(target)) throw new UsageError(`${printRemotePath(target)} is where snapshots are kept: restore to another directory`);
+  if (isInSnapshots(target)) throw new UsageError(`${printRemotePath(target)} is the directory of snapshots: restore to another directory`);
   const found = await inspect(engine.storage, target);
   if (found?.type === 'object') throw new UsageError(`${printRemotePath(target)} is an object, not a directory`);
   return found !== undefined;
@@ -56,18 +56,18 @@ async function* restoreSteps(
 }
 
 export const restore = command({
-  summary: 'Bring a directory back to what a snapshot has',
+  summary: 'Restore a directory from a snapshot',
   description:
     'What is missing or differs, in content or stored headers, becomes a link of what the snapshot has: no bytes move. Each step is done only where the target is as it was when it was compared; what another client writes meanwhile is left alone and reported. What came since the snapshot stays, unless --delete is given. Role tags are those of the directory that is written to.',
   arguments: { snapshot: one('Snapshot: DIR@NAME', { values: 'path' }) },
   usage: 'DIR@NAME',
   options: {
-    to: text('Another directory to write to', { placeholder: 'DIR', values: 'path' }),
-    delete: flag('Remove what the snapshot does not have; asks first'),
+    to: text('Restore to another directory', { placeholder: 'DIR', values: 'path' }),
+    delete: flag('Delete what is not in the snapshot; asks first'),
     yes: guardOptions.yes,
     maxDelete: guardOptions.maxDelete,
     dryRun: flag('Only show what would be done', { short: 'n' }),
-    copy: flag('Where the service refuses links, copy the bytes through this machine'),
+    copy: flag('If the service refuses links, copy the bytes through this machine'),
     ...filterOptions,
     ...transferOptions,
   },
@@ -93,8 +93,8 @@ export const restore = command({
     );
   },
   examples: [
-    { line: 'cloud stor snapshot restore photos@monday --dry-run', help: 'What would be done?' },
-    { line: 'cloud stor snapshot restore photos@monday --delete', help: 'Exactly as it was: asks before it deletes' },
-    { line: 'cloud stor snapshot restore photos@monday --to old-photos', help: 'Beside what is there now' },
+    { line: 'cloud stor snapshot restore photos@monday --dry-run', help: 'Preview' },
+    { line: 'cloud stor snapshot restore photos@monday --delete', help: 'Restore exactly; asks before it deletes' },
+    { line: 'cloud stor snapshot restore photos@monday --to old-photos', help: 'Restore to another directory' },
   ],
 });
