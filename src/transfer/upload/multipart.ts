@@ -166,6 +166,16 @@ interface StreamPart {
   readonly isLast: boolean;
 }
 
+/** Maximum memory of a part before its bytes arrive, bytes: archives may announce files of any size. */
+const mostAhead = 8 * usualPart;
+
+/** Twice the memory, with the same bytes; `most` bytes at most. */
+function enlarge(content: Buffer, most: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.min(most, 2 * content.length));
+  larger.set(content);
+  return larger;
+}
+
 /**
  * Memory of the parts of a stream, reused once a part is stored. Memory allocated for each part would wait for a garbage collection:
  * `put --untar` of a large archive took 139 to 154 MiB instead of 106 (2026-11-24).
@@ -173,9 +183,11 @@ interface StreamPart {
 class PartMemory {
   #free: ArrayBufferLike[] = [];
 
+  /** Memory of a size, or less of it if the size is large. */
   take(size: number): Buffer {
+    const least = Math.min(size, mostAhead);
     const found = this.#free.pop();
-    return found?.byteLength === size ? Buffer.from(found) : Buffer.allocUnsafeSlow(size);
+    return found && found.byteLength >= least && found.byteLength <= size ? Buffer.from(found) : Buffer.allocUnsafeSlow(least);
   }
 
   /** For a part that the service has received whole, so that nothing reads these bytes any more. */
@@ -191,7 +203,9 @@ async function* splitStream(body: ByteStream, sizeOf: (number: number) => number
   let size = 0;
   for await (const chunk of body) {
     for (let read = 0; read < chunk.length;) {
-      if (size === part.length) {
+      const wanted = sizeOf(number);
+      if (size === part.length && size < wanted) part = enlarge(part, wanted);
+      else if (size === part.length) {
         yield { number, content: part, isLast: false };
         number += 1;
         part = memory.take(sizeOf(number));
