@@ -1722,7 +1722,7 @@ complete -c cloud -n '__cloud_at \'users keys create\'' -l name -x -d 'Name; def
 complete -c cloud -n '__cloud_at \'users keys create\'' -l attestation -r -F -d 'Attestation certificate, PEM'
 complete -c cloud -n '__cloud_argument \'users keys create\' 0 0' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_argument \'users keys create\' 1 1' -F
-complete -c cloud -n '__cloud_at \'users keys delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'users keys delete\'' -s y -l yes -d 'Do not ask for confirmation'
 complete -c cloud -n '__cloud_at \'users keys delete\'' -s n -l dry-run -d 'Only show what would be deleted'
 complete -c cloud -n '__cloud_argument \'users keys delete\' 0 0' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_argument \'users keys delete\' 1 100000' -a '(__cloud_ask user-key)'

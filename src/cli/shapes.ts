@@ -141,21 +141,23 @@ export function changeCommand<
   });
 }
 
-interface DeleteSpec<N extends string, L> extends Shape {
+interface DeleteSpec<N extends string, L> extends Pick<Shape, 'summary' | 'examples'> {
   argument: N;
   help: string;
   values?: ValueSource;
   /** Noun for questions and messages: `key`. */
   noun: string;
+  /** The owner of the resources, an argument before theirs; the functions below get what `find` returns for it. */
+  owner?: { name: string; argument: Argument<string>; find: (context: Context, name: string) => Promise<string> };
   /** Reads the list in which the arguments are looked up, once for all of them. */
-  read: (context: Context) => Promise<L> | L;
+  read: (context: Context, owner: string) => Promise<L> | L;
   /** Finds the target of an argument and its label; throws when none or several match. */
-  resolve: (list: L, name: string, context: Context) => Promise<Target> | Target;
+  resolve: (list: L, name: string, context: Context, owner: string) => Promise<Target> | Target;
   /** Returns the id if the argument is a whole id, which is used unchecked when the list may not be read. */
   wholeId?: (name: string) => string | undefined;
   /** The word for that id in messages, if it is not `id`. */
   idWord?: string;
-  remove: (context: Context, id: string) => Promise<unknown>;
+  remove: (context: Context, id: string, owner: string) => Promise<unknown>;
   /** True while reads, which may lag, still return one of the resources. If present, the command has `--wait`. */
   isShown?: (context: Context, ids: readonly string[]) => Promise<boolean>;
 }
@@ -165,8 +167,24 @@ interface Target {
   label: string;
 }
 
-function labelWhole(id: string | undefined, label: string): Target | undefined {
-  return id === undefined ? undefined : { id, label };
+/** Reads the list in which arguments are looked up; if it may not be read, whole ids are used unchecked. */
+async function createLookUp<L>(
+  { noun, idWord, read, resolve, wholeId }: DeleteSpec<string, L>,
+  context: Context,
+  owner: string,
+): Promise<(name: string) => Promise<Target> | Target> {
+  let list: L;
+  try {
+    list = await read(context, owner);
+  } catch (error) {
+    if (wholeId === undefined || !isForbidden(error)) throw error;
+    return (name) => {
+      const id = wholeId(name);
+      if (id === undefined) throw explainUnlisted(error, noun, name, idWord);
+      return { id, label: name };
+    };
+  }
+  return (name) => resolve(list, name, context, owner);
 }
 
 const deleteOptions = {
@@ -177,26 +195,26 @@ const deleteOptions = {
 
 /** A command that deletes resources: resolves all of them, asks once, and tries to delete each. */
 export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>): Command<Arguments, typeof deleteOptions> {
-  const { argument, help, values, noun, read, resolve, wholeId, idWord, remove, isShown, ...rest } = spec;
-  const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
+  const { summary, examples = [], argument, help, values, noun, owner, remove, isShown } = spec;
+  const named: Record<string, Argument> = {
+    ...(owner && { [owner.name]: owner.argument }),
+    [argument]: many(help, { ...(values && { values }) }),
+  };
   const { yes, dryRun } = deleteOptions;
   return command({
+    summary,
     aliases: ['rm'],
-    ...rest,
+    examples,
     arguments: named,
     // Without `isShown`, the values of `--wait` and `--wait-timeout` are never read.
     options: isShown ? deleteOptions : ({ yes, dryRun } as typeof deleteOptions),
     run: async (invocation) => {
       const names = [...new Set(invocation.args[argument] as string[])];
       const attempts = createAttempts(invocation, names.length);
-      const lookUp = await createLookUp({
-        noun,
-        idWord,
-        read: async () => await read(invocation),
-        find: (list: L, name: string) => resolve(list, name, invocation),
-        takeWhole: wholeId && ((name) => labelWhole(wholeId(name), name)),
-      });
-      const targets = await attempts.each(names, lookUp);
+      const ownerName = owner ? String(invocation.args[owner.name]) : '';
+      const found = owner ? await owner.find(invocation, ownerName) : '';
+      const lookUp = await createLookUp(spec, invocation, found);
+      const targets = await attempts.each(names, async (name) => await lookUp(name));
       const labels = targets.map(({ label }) => label).join(', ');
       /** The deleted resources, or those that would be deleted, if an output format is requested. */
       const finish = (deleted: readonly Target[]): Output | undefined => {
@@ -208,9 +226,10 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
         for (const { label } of targets) invocation.note(`Would delete ${noun} ${label}`);
         return finish(targets);
       }
-      if (!invocation.options.yes && targets.length > 0) await confirm(invocation.world, `Delete ${noun} ${labels}?`);
+      if (!invocation.options.yes && targets.length > 0)
+        await confirm(invocation.world, `Delete ${noun} ${labels}${owner ? ` of ${ownerName}` : ''}?`);
       const gone = await attempts.each(targets, async ({ id, label }) => {
-        await remove(invocation, id);
+        await remove(invocation, id, found);
         invocation.note(`Deleted ${noun} ${label}`);
         return { id, label };
       });
@@ -240,31 +259,4 @@ export function isForbidden(error: unknown): error is ApiError {
 export function explainUnlisted(error: unknown, noun: string, name: string, idWord = 'id'): unknown {
   if (!isForbidden(error)) return error;
   return withHint(error, `finding ${noun} "${name}" by name needs permission to list; the full ${idWord} works without it`);
-}
-
-interface LookUp<L, T> {
-  noun: string;
-  /** The word for a whole id in messages, if it is not `id`. */
-  idWord?: string | undefined;
-  read: () => Promise<L>;
-  /** Finds the entry that a word names; throws when none or several match. */
-  find: (list: L, word: string) => Promise<T> | T;
-  /** The target of a whole id, else undefined. Absent if the list is indispensable. */
-  takeWhole?: ((word: string) => T | undefined) | undefined;
-}
-
-/** Reads a list for looking up several words; if it may not be read, whole ids are used unchecked. */
-export async function createLookUp<L, T>({ noun, idWord, read, find, takeWhole }: LookUp<L, T>): Promise<(word: string) => Promise<T>> {
-  let list: L;
-  try {
-    list = await read();
-  } catch (error) {
-    if (takeWhole === undefined || !isForbidden(error)) throw error;
-    return async (word) => {
-      const found = takeWhole(word);
-      if (found === undefined) throw explainUnlisted(error, noun, word, idWord);
-      return found;
-    };
-  }
-  return async (word) => await find(list, word);
 }

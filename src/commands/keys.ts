@@ -44,6 +44,17 @@ export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys l
   return named[0];
 }
 
+/** Finds a key of an owner: a whole fingerprint may serve without the right to list. */
+export async function fetchKey(
+  word: string,
+  { list, get, hint }: { list: () => Promise<Key[]>; get: (fingerprint: string) => Promise<Key>; hint?: string },
+): Promise<Key> {
+  const search = async (): Promise<Key> => findKey(await list(), word, hint);
+  const fingerprint = readFingerprint(word);
+  if (fingerprint !== undefined) return await askOrSearch(() => get(fingerprint), search);
+  return await searchByName('key', word, search, 'fingerprint');
+}
+
 /** Finds the key whose MD5 fingerprint begins with a word, with or without colons. */
 function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
   const digits = word.replace(/^MD5:/i, '').replaceAll(':', '').toLowerCase();
@@ -190,12 +201,8 @@ export const keys = group({
       id: 'fingerprint',
       listed: keyColumns,
       shape: keyShape,
-      fetch: async ({ compute, account }, word) => {
-        const search = async (): Promise<Key> => findKey(await compute.listKeys({ account }), word);
-        const key = readFingerprint(word);
-        if (key !== undefined) return await askOrSearch(() => compute.getKey({ account, key }), search);
-        return await searchByName('key', word, search, 'fingerprint');
-      },
+      fetch: ({ compute, account }, word) =>
+        fetchKey(word, { list: () => compute.listKeys({ account }), get: (key) => compute.getKey({ account, key }) }),
       examples: [
         { line: 'cloud keys get laptop', help: 'A key by its name' },
         { line: 'cloud keys get laptop -j --columns key', help: 'Its public key as JSON' },

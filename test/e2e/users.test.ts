@@ -101,6 +101,7 @@ test('keys of a user are registered, listed, shown and removed', async () => {
   ]);
   const endless = await user.here(['users', 'keys', 'create', 'dave', '/dev/zero']);
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining('/dev/zero: is larger than the limit of 16 MiB')]);
-  expect((await user.here(['users', 'keys', 'rm', 'dave', fingerprint, '--yes'])).stderr).toBe('Deleted key laptop\n');
+  const gone = await user.here(['users', 'keys', 'rm', 'dave', fingerprint, '--yes', '-o', 'csv']);
+  expect([gone.stderr, gone.stdout]).toEqual(['Deleted key laptop\n', `id,label\r\n${fingerprint},laptop\r\n`]);
   expect(await user.json('users', 'keys', 'list', 'dave')).toEqual([]);
 });

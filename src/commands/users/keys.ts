@@ -1,12 +1,10 @@
-import { key as keyShape, type Key } from '../../api/resources.ts';
+import { key as keyShape } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
-import { flag, many, one } from '../../cli/parameters.ts';
-import { confirm } from '../../cli/prompt.ts';
-import { createAttempts } from '../../cli/attempts.ts';
-import { changeCommand, createLookUp, listFieldNames } from '../../cli/shapes.ts';
+import { one } from '../../cli/parameters.ts';
+import { changeCommand, deleteCommand, listFieldNames } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
-import { findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
-import { askOrSearch, findUser, isIdLike, isUuid, searchByName } from '../../lookup/find.ts';
+import { fetchKey, findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
+import { findUser, isIdLike, isUuid } from '../../lookup/find.ts';
 
 const userHelp = 'Login, id, or beginning of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
@@ -15,15 +13,6 @@ const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
 async function resolveUser(context: Context, word: string): Promise<string> {
   // A login is sent unchecked: a user that was just created may be missing from lists.
   return isUuid(word) || !isIdLike(word) ? word : (await findUser(context, word)).id;
-}
-
-async function listKeys(context: Context, word: string): Promise<{ user: string; keys: Key[] }> {
-  const user = await resolveUser(context, word);
-  return { user, keys: await context.compute.listUserKeys({ account: context.account, user }) };
-}
-
-function labelWhole(fingerprint: string | undefined): Pick<Key, 'name' | 'fingerprint'> | undefined {
-  return fingerprint === undefined ? undefined : { name: fingerprint, fingerprint };
 }
 
 /** `cloud users keys`. */
@@ -35,7 +24,8 @@ export const userKeys = group({
       aliases: ['ls'],
       arguments: { user: one(userHelp, { values: 'user' }) },
       run: async (invocation) => {
-        const { keys } = await listKeys(invocation, invocation.args.user);
+        const { args, account, compute } = invocation;
+        const keys = await compute.listUserKeys({ account, user: await resolveUser(invocation, args.user) });
         return records(keys, { columns: keyColumns, id: 'fingerprint', ...listFieldNames(keyShape) });
       },
       examples: [
@@ -50,13 +40,11 @@ export const userKeys = group({
       run: async (invocation) => {
         const { account, args, compute } = invocation;
         const user = await resolveUser(invocation, args.user);
-        const search = async (): Promise<Key> =>
-          findKey(await compute.listUserKeys({ account, user }), args.key, `cloud users keys list ${args.user}`);
-        const key = readFingerprint(args.key);
-        const found =
-          key === undefined
-            ? await searchByName('key', args.key, search, 'fingerprint')
-            : await askOrSearch(() => compute.getUserKey({ account, user, key }), search);
+        const found = await fetchKey(args.key, {
+          list: () => compute.listUserKeys({ account, user }),
+          get: (key) => compute.getUserKey({ account, user, key }),
+          hint: `cloud users keys list ${args.user}`,
+        });
         return record(found, { id: 'fingerprint', ...listFieldNames(keyShape) });
       },
       examples: [
@@ -84,38 +72,21 @@ export const userKeys = group({
         { line: 'ssh-keygen -y -f alice.pem | cloud users keys create alice -', help: 'From a private key, which stays here' },
       ],
     }),
-    delete: command({
+    delete: deleteCommand({
       summary: 'Remove SSH keys from a sub-user',
-      aliases: ['rm'],
-      arguments: { user: one(userHelp, { values: 'user' }), key: many(keyHelp, { values: 'user-key' }) },
-      options: { yes: flag('Do not ask', { short: 'y' }), dryRun: flag('Only show what would be deleted', { short: 'n' }) },
-      run: async (invocation) => {
-        const { args, options, account, compute, world, note } = invocation;
-        const user = await resolveUser(invocation, args.user);
-        const words = [...new Set(args.key)];
-        const attempts = createAttempts(invocation, words.length);
-        const lookUp = await createLookUp<Key[], Pick<Key, 'name' | 'fingerprint'>>({
-          noun: 'key',
-          idWord: 'fingerprint',
-          read: () => compute.listUserKeys({ account, user }),
-          find: (keys, word) => findKey(keys, word, `cloud users keys list ${args.user}`),
-          takeWhole: (word) => labelWhole(readFingerprint(word)),
-        });
-        const found = await attempts.each(words, lookUp);
-        const labels = found.map(({ name }) => name).join(', ');
-        if (options.dryRun) {
-          for (const { name } of found) note(`Would delete key ${name}`);
-          attempts.finish();
-          return undefined;
-        }
-        if (!options.yes && found.length > 0) await confirm(world, `Delete key ${labels} of ${args.user}?`);
-        await attempts.each(found, async ({ name, fingerprint }) => {
-          await compute.deleteUserKey({ account, user, key: fingerprint });
-          note(`Deleted key ${name}`);
-        });
-        attempts.finish();
-        return undefined;
+      owner: { name: 'user', argument: one(userHelp, { values: 'user' }), find: resolveUser },
+      argument: 'key',
+      help: keyHelp,
+      values: 'user-key',
+      noun: 'key',
+      read: ({ compute, account }, user) => compute.listUserKeys({ account, user }),
+      wholeId: readFingerprint,
+      idWord: 'fingerprint',
+      resolve: (keys, word, _context, user) => {
+        const { name, fingerprint } = findKey(keys, word, `cloud users keys list ${user}`);
+        return { id: fingerprint, label: name };
       },
+      remove: ({ compute, account }, key, user) => compute.deleteUserKey({ account, user, key }),
       examples: [
         { line: 'cloud users keys delete alice laptop', help: 'Asks first' },
         { line: 'cloud users keys delete alice laptop work --yes', help: 'Several, without a question' },
