@@ -12,6 +12,7 @@ import {
 } from './presign.ts';
 import type { PublicKey } from './public-key.ts';
 import { acceptedAlgorithms, isAcceptedAlgorithm, verifySignature } from './verify.ts';
+import { quietly } from '../base/errors.ts';
 
 /** A public key that is available locally, and the location of its private key. */
 export interface KnownKey {
@@ -79,11 +80,7 @@ function chooseKeys(keys: readonly KnownKey[], named: KeyId | undefined): readon
 }
 
 function decodeOrKeep(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return quietly(() => decodeURIComponent(text), text);
 }
 
 /** Variants of a path that programs sign by mistake: decoded, encoded differently, with or without slashes. */

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { KeyError } from '../base/errors.ts';
+import { KeyError, quietly } from '../base/errors.ts';
 import { inspectKeyFile, readKeyText, type KeyFile } from './private-key.ts';
 import { readKeyLine, type KeyLine } from './public-key.ts';
 
@@ -57,11 +57,7 @@ function listNames(folder: string): string[] {
 }
 
 export function hasFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return quietly(() => statSync(path).isFile(), false);
 }
 
 /** Reads the keys of a directory: `.pub` files first, then private keys without one. Skips invalid files; a missing directory is empty. */

@@ -1,4 +1,5 @@
 import type { ServiceName } from '../api/operation.ts';
+import { quietly } from '../base/errors.ts';
 
 /** The key that a request claims to be signed with. */
 export interface KeyId {
@@ -29,11 +30,7 @@ export function writeKeyId(
 }
 
 function decodeParts(parts: readonly string[]): string[] | undefined {
-  try {
-    return parts.map(decodeURIComponent);
-  } catch {
-    return undefined;
-  }
+  return quietly(() => parts.map(decodeURIComponent), undefined);
 }
 
 /** Reads a `keyId`; undefined when it is malformed. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { CloudError, describeSystemError, isSystemError, KeyError } from '../base/errors.ts';
+import { CloudError, describeSystemError, isSystemError, KeyError, quietly } from '../base/errors.ts';
 import { openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
 import {
   derivePublicKey,
@@ -52,11 +52,7 @@ export function readKeyText(path: string): { text: string; exposed: boolean } {
 
 /** The `.pub` file beside a private key; undefined when it is missing or invalid. */
 export function readPublicFile(path: string): PublicKey | undefined {
-  try {
-    return readPublicKey(readKeyText(path).text);
-  } catch {
-    return undefined;
-  }
+  return quietly(() => readPublicKey(readKeyText(path).text), undefined);
 }
 
 function isEncryptedPem(text: string): boolean {

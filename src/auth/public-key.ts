@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { writeDerBits, writeDerInteger, writeDerSequence } from './der.ts';
 import { computeFingerprints, type Fingerprints } from './fingerprint.ts';
 import { createWireReader, writeField, writeInteger, type WireReader } from './wire.ts';
+import { quietly } from '../base/errors.ts';
 
 export type KeyType = 'rsa' | 'ecdsa' | 'dsa' | 'ed25519';
 
@@ -146,11 +147,7 @@ export function readKeyLine(text: string): KeyLine {
 
 /** The type that a key in binary form names; empty when it is damaged. */
 export function readBlobName(blob: Buffer): string {
-  try {
-    return createWireReader(blob).readText();
-  } catch {
-    return '';
-  }
+  return quietly(() => createWireReader(blob).readText(), '');
 }
 
 /** Reads a public key in OpenSSH format: RSA, ECDSA, DSA or Ed25519. @throws {InvalidKeyError} */

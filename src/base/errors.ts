@@ -233,6 +233,15 @@ export function ifThere<T>(work: () => T): T | undefined {
   }
 }
 
+/** The result of `read`, or `otherwise` if it throws. */
+export function quietly<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Converts any thrown value to its message and exit code. */
 export function explain(error: unknown): Explanation {
   if (error instanceof ApiError) {

@@ -9,7 +9,7 @@ function compareUnits(left: number, right: number): number {
   return isSurrogate(left) === isSurrogate(right) ? left - right : Number(isSurrogate(left)) - Number(isSurrogate(right));
 }
 
-/** Compares names by their UTF-8 bytes, as listings do. JavaScript's own order differs above U+FFFF. */
+/** Compares names by their UTF-8 bytes, as listings do: by code point. JavaScript's own order differs above U+FFFF. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isSystemError } from '../base/errors.ts';
+import { isSystemError, quietly } from '../base/errors.ts';
 import { isRunning, readPrivate, removeQuietly, UntrustedFile, writePrivate } from '../base/private-files.ts';
 import { readPrivateLines } from '../base/private-lines.ts';
 
@@ -65,11 +65,7 @@ export interface Stored extends Omit<Work, 'placed'> {
 
 /** Start time of a process in ticks since boot; undefined if the system does not provide it. */
 export function readProcessStart(pid: number): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19];
-  } catch {
-    return undefined;
-  }
+  return quietly(() => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19], undefined);
 }
 
 /** True if another, running process works on an entry. */

@@ -1,3 +1,4 @@
+import { compareNames } from '../base/order.ts';
 import { UsageError } from '../base/errors.ts';
 import { readField, titleOf } from './field.ts';
 import type { Row, Rows } from './kinds.ts';
@@ -86,26 +87,10 @@ export async function findFields(names: readonly string[], declared: readonly st
   return { keys: resolve(), rows: continueRows(seen, source) };
 }
 
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
-}
-
-/** Compares by code point. JavaScript's own order is by UTF-16 unit, which puts U+10000 and above before U+E000. */
-function compareText(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) {
-    const left = a.charCodeAt(index);
-    const right = b.charCodeAt(index);
-    if (left === right) continue;
-    return isSurrogate(left) === isSurrogate(right) ? left - right : Number(isSurrogate(left)) - Number(isSurrogate(right));
-  }
-  return a.length - b.length;
-}
-
 function compareValues(a: unknown, b: unknown): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (typeof a === 'number' || typeof b === 'number') return typeof a === 'number' ? -1 : 1;
-  return compareText(toText(a), toText(b));
+  return compareNames(toText(a), toText(b));
 }
 
 function toText(value: unknown): string {

@@ -1,6 +1,6 @@
 import type { Headers } from '../api/message.ts';
 import type { Replay } from './recording/replay.ts';
-import type { IsolationKind } from './jobs/isolation.ts';
+import type { IsolationKind } from '../api/isolation.ts';
 import type { ShownIsolation } from './jobs/shown-isolation.ts';
 import type { AccountOptions, LocalAccount } from './seed/local-accounts.ts';
 import type { ServiceSettings } from './settings.ts';

@@ -5,7 +5,7 @@ import { LocalError } from '../base/errors.ts';
 import { openMember, runMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
-import type { IsolationKind } from './jobs/isolation.ts';
+import type { IsolationKind } from '../api/isolation.ts';
 import type { MemberState } from './operator/member-metrics.ts';
 import { openWorkerWatch, type AdminPlace, type Watch } from './operator/watch.ts';
 import { usualSlots, type EngineOptions, type TaskObserver } from './jobs/engine-options.ts';

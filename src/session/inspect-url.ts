@@ -5,7 +5,7 @@ import { readKeyFolder } from '../auth/key-folder.ts';
 import { isPresignedTarget } from '../auth/presign.ts';
 import { inspectKeyFile } from '../auth/private-key.ts';
 import { readPublicBlob, type KeyLine } from '../auth/public-key.ts';
-import { KeyError, UsageError } from '../base/errors.ts';
+import { KeyError, UsageError, quietly } from '../base/errors.ts';
 import type { Context, InspectedUrl, UrlQuestion } from '../cli/command.ts';
 
 type InspectOptions = Pick<Context, 'world' | 'paths' | 'settings'>;
@@ -13,11 +13,7 @@ type InspectOptions = Pick<Context, 'world' | 'paths' | 'settings'>;
 /** Parses public keys; leaves out types that no service accepts. */
 function readKeys(lines: readonly (KeyLine & { path?: string })[]): KnownKey[] {
   return lines.flatMap(({ blob, path }) => {
-    try {
-      return [{ publicKey: readPublicBlob(blob), source: path ?? 'ssh-agent' }];
-    } catch {
-      return [];
-    }
+    return quietly(() => [{ publicKey: readPublicBlob(blob), source: path ?? 'ssh-agent' }], []);
   });
 }
 

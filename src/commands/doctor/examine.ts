@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readSkew } from '../../client/response.ts';
-import { ApiError, explain } from '../../base/errors.ts';
+import { ApiError, explain, quietly } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { findFolderProblem } from '../../base/private-files.ts';
 import { readRunFile } from '../local/running.ts';
@@ -161,11 +161,7 @@ function checkCache({ paths }: Context, clears: boolean): Finding {
 }
 
 function readFolder(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return quietly(() => readdirSync(folder), []);
 }
 
 /** Checks everything that a request needs, in the order in which a request needs it. */

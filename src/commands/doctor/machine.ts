@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { describeBuild } from '../../base/build.ts';
 import type { Context } from '../../cli/command.ts';
-import { explain } from '../../base/errors.ts';
+import { explain, quietly } from '../../base/errors.ts';
 import { findStale } from '../completion/install.ts';
 import { describeDifference, findService } from '../local/running.ts';
 import { dataDirOf } from '../local/service.ts';
@@ -53,11 +53,7 @@ export function describeCores(pattern: string): Finding | undefined {
 
 /** The kernel's pattern for the names of core files; undefined if it cannot be read. */
 export function readCorePattern(): string | undefined {
-  try {
-    return readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
-  } catch {
-    return undefined;
-  }
+  return quietly(() => readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim(), undefined);
 }
 
 /** Checks the program, the machine and the local service. */

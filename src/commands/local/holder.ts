@@ -1,16 +1,13 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAlive, type World } from '../../base/world.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** File with the id of the process that last opened the database beside it. */
 const pidFile = 'cloud.pid';
 
 function readPidFile(dataDir: string): number {
-  try {
-    return Number(readFileSync(join(dataDir, pidFile), 'utf8'));
-  } catch {
-    return 0;
-  }
+  return quietly(() => Number(readFileSync(join(dataDir, pidFile), 'utf8')), 0);
 }
 
 /** True when a process has a file open. */
@@ -47,9 +44,5 @@ export function findHolder(dataDir: string, pid = 0): number | undefined {
 /** True if a process has ended, or is a zombie that its parent has not reaped. */
 export function hasEnded(world: Pick<World, 'kill'>, pid: number): boolean {
   if (!isAlive(world, pid)) return true;
-  try {
-    return /\) Z /u.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  } catch {
-    return false;
-  }
+  return quietly(() => /\) Z /u.test(readFileSync(`/proc/${pid}/stat`, 'latin1')), false);
 }

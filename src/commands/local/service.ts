@@ -12,14 +12,13 @@ import { UsageError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
+import { isolationKinds } from '../../api/isolation.ts';
 import { watchLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
 /** Option for the data directory, for every command of `local`. */
 export const dataOption = { data: folderPath('Folder of its data') };
-
-const isolations = ['bubblewrap', 'namespaces', 'none'] as const;
 
 /** Variable with the isolation of services that are started without --isolation. */
 const isolationVariable = 'CLOUD_LOCAL_ISOLATION';
@@ -33,7 +32,7 @@ export const serveOptions = {
   allowJobs: flag('Run jobs although others can reach the service'),
   isolation: choice(
     'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none',
-    isolations,
+    isolationKinds,
   ),
   jobSlots: number('Number of concurrent tasks of jobs; the number of cores when absent', { range: [1, 1024] }),
   jobTimeLimit: duration('Longest time of a task of a job; usually 1h'),
@@ -90,9 +89,9 @@ function checkTimeLimit(limit: number | undefined): number | undefined {
 export function readIsolation({ env }: Context['world'], given: ServeOptions['isolation']): ServeOptions['isolation'] {
   const named = env[isolationVariable];
   if (given !== undefined || named === undefined || named === '') return given;
-  const found = isolations.find((each) => each === named);
+  const found = isolationKinds.find((each) => each === named);
   if (found) return found;
-  throw new UsageError(`${isolationVariable} is "${named}": must be one of ${isolations.join(', ')}`);
+  throw new UsageError(`${isolationVariable} is "${named}": must be one of ${isolationKinds.join(', ')}`);
 }
 
 /** Reads a certificate in PEM. */

@@ -3,15 +3,24 @@ import { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
 import { storage } from '../../api/storage.ts';
 import { UsageError } from '../../base/errors.ts';
+import { one, text } from '../../cli/parameters.ts';
 import { findOtherName, knownActions } from '../../policy/actions.ts';
 import { readDate, readDay, readTime } from '../../policy/moments.ts';
 import { nearest } from '../../base/nearest.ts';
 import { accountWord, collections, readResource, type Resource } from '../../lookup/resource.ts';
 
-/** `--at`, `--source` and `--from` of every question. */
-export const atOption = ['When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent', { placeholder: 'TIME' }] as const;
-export const sourceOption = ['Address that the request comes from', { placeholder: 'IP' }] as const;
-export const fromOption = ['Ask this document instead of the account', { placeholder: 'FILE', values: 'file' }] as const;
+/** Arguments and options of questions about rights. */
+export const questionArguments = {
+  action: one('Operation in lower case: listkeys, getimage, putobject', { values: 'action' }),
+  resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions', {
+    values: 'resource',
+  }),
+};
+export const conditionOptions = {
+  at: text('When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent', { placeholder: 'TIME' }),
+  source: text('Address that the request comes from', { placeholder: 'IP' }),
+};
+export const fromOption = text('Ask this document instead of the account', { placeholder: 'FILE', values: 'file' });
 
 /** The operation of an action; undefined for actions on instances. */
 export function findOperation(action: string): Operation | undefined {

@@ -1,5 +1,5 @@
 import { command, type Context } from '../../cli/command.ts';
-import { choice, one, text, texts } from '../../cli/parameters.ts';
+import { choice, one, texts } from '../../cli/parameters.ts';
 import { LocalError } from '../../base/errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { record, text as printed, type Output } from '../../output/kinds.ts';
@@ -8,7 +8,7 @@ import { explainDecision } from '../../policy/explain.ts';
 import { findCaller, listCallerRoles } from '../../rbac/access.ts';
 import { wantsText } from '../rbac/show.ts';
 import { findPlace, findResource, readConditions } from './place.ts';
-import { atOption, fromOption, readAction, sourceOption } from './question.ts';
+import { conditionOptions, fromOption, questionArguments, readAction } from './question.ts';
 
 /** The decision as a record: the answer, its reasons, and the explanation in sentences. */
 function toRecord(decision: Decision): object {
@@ -31,16 +31,12 @@ export const simulate = command({
     'Answers as the service would, from the roles, policies and role tags of the account, or offline from what cloud rbac export wrote. USER is a sub-user, or account:LOGIN for another account. The exit code is 0 whatever the answer is, unless --expect says what it should be.',
   arguments: {
     user: one('Login, id, or beginning of an id', { values: 'user' }),
-    action: one('Operation in lower case: listkeys, getimage, putobject', { values: 'action' }),
-    resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions', {
-      values: 'resource',
-    }),
+    ...questionArguments,
   },
   options: {
     withRole: texts('Role that the request asks for instead of the default ones; * for all', { placeholder: 'NAME', values: 'role' }),
-    at: text(...atOption),
-    source: text(...sourceOption),
-    from: text(...fromOption),
+    ...conditionOptions,
+    from: fromOption,
     expect: choice('Fail when the answer is another', ['allow', 'deny'], { placeholder: 'ANSWER' }),
   },
   run: async (invocation) => {

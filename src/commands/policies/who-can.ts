@@ -1,12 +1,11 @@
 import type { Operation } from '../../api/operation.ts';
 import { command } from '../../cli/command.ts';
-import { one, text } from '../../cli/parameters.ts';
 import { records } from '../../output/kinds.ts';
 import type { DecisionCaller, Grant } from '../../policy/decide.ts';
 import { listCallerRoles } from '../../rbac/access.ts';
 import { findPermission, listCallers, printCaller, type Question } from '../../rbac/permission.ts';
 import { findPlace, findResource, readConditions, type Place } from './place.ts';
-import { atOption, findOperation, fromOption, readAction, sourceOption } from './question.ts';
+import { conditionOptions, findOperation, fromOption, questionArguments, readAction } from './question.ts';
 
 /** A caller who is allowed. */
 interface Holder {
@@ -49,13 +48,8 @@ export const whoCan = command({
   summary: 'List everybody who may do something, and through which role, policy and rule',
   description:
     'Answers as the service would for the account, every sub-user and every other account that is a member of a role. ASK names the roles of which one has to be asked for with --role; where it is empty, the default roles are enough.',
-  arguments: {
-    action: one('Operation in lower case: listkeys, getimage, putobject', { values: 'action' }),
-    resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions', {
-      values: 'resource',
-    }),
-  },
-  options: { at: text(...atOption), source: text(...sourceOption), from: text(...fromOption) },
+  arguments: questionArguments,
+  options: { ...conditionOptions, from: fromOption },
   run: async (invocation) => {
     const { args, options, note } = invocation;
     const action = readAction(args.action);

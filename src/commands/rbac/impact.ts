@@ -1,7 +1,7 @@
 import { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
 import { command, type Context } from '../../cli/command.ts';
-import { flag, maybe, text, texts } from '../../cli/parameters.ts';
+import { flag, maybe, texts } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { records } from '../../output/kinds.ts';
 import { knownActions } from '../../policy/actions.ts';
@@ -16,7 +16,7 @@ import { listMentioned, listTaggable, normalisePath, readState, readTags } from 
 import { readEntryTags } from './entry-tags.ts';
 import { requireRole } from '../../lookup/find.ts';
 import { readConditions } from '../policies/place.ts';
-import { atOption, findOperation, isDoneTo, sourceOption } from '../policies/question.ts';
+import { conditionOptions, findOperation, isDoneTo } from '../policies/question.ts';
 import { fileHelp, pruneHelp } from './words.ts';
 import { countOf } from '../../base/count.ts';
 
@@ -87,8 +87,7 @@ export const impact = command({
   options: {
     deleteRole: texts('Role that would be deleted, instead of a document', { placeholder: 'NAME', values: 'role' }),
     prune: flag(pruneHelp),
-    at: text(...atOption),
-    source: text(...sourceOption),
+    ...conditionOptions,
   },
   run: async (invocation) => {
     const { args, options, note } = invocation;

@@ -4,6 +4,7 @@ import { readInput, resolvePath } from '../../cli/input.ts';
 import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { World } from '../../base/world.ts';
+import type { S3Credentials, S3Options } from '../../server/store/s3/options.ts';
 
 /** Options for the place of contents, for the commands of `server` that need it. */
 
@@ -23,21 +24,7 @@ export const bytesOptions = withTopic('engines', {
 });
 
 /** A directory, or a bucket with the credentials for its requests. */
-export type BytesPlace = string | Bucket;
-
-interface Bucket {
-  readonly endpoint: string;
-  readonly bucket: string;
-  readonly prefix: string;
-  readonly region: string;
-  readonly credentials: Credentials;
-}
-
-interface Credentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
+export type BytesPlace = string | S3Options;
 
 const bucketExample = 'for example --bytes "s3://cloud?endpoint=https://s3.example.com&region=eu-1"';
 
@@ -57,7 +44,7 @@ function refuseUser(given: string, { username, password }: URL): void {
   });
 }
 
-function readBucket(given: string, url: URL): Omit<Bucket, 'credentials'> {
+function readBucket(given: string, url: URL): Omit<S3Options, 'credentials'> {
   refuseUser(given, url);
   const { hostname: bucket, pathname, searchParams } = url;
   const unknown = [...searchParams.keys()].find((name) => !['endpoint', 'region'].includes(name));
@@ -95,7 +82,7 @@ function assertSecret(file: string, path: string): void {
   throw new UsageError(`--bytes-credentials ${file}: others can read or change it`, { hint: `chmod 600 ${file}` });
 }
 
-async function readCredentialsFile(world: World, file: string): Promise<Credentials> {
+async function readCredentialsFile(world: World, file: string): Promise<S3Credentials> {
   assertSecret(file, resolvePath(world, file));
   const values = readSection((await readInput(world, file)).toString());
   const [accessKeyId = '', secretAccessKey = ''] = [values.get('aws_access_key_id'), values.get('aws_secret_access_key')];
@@ -107,7 +94,7 @@ async function readCredentialsFile(world: World, file: string): Promise<Credenti
   });
 }
 
-async function readCredentials(world: World, file: string | undefined): Promise<Credentials> {
+async function readCredentials(world: World, file: string | undefined): Promise<S3Credentials> {
   if (file !== undefined) return readCredentialsFile(world, file);
   const { [idVariable]: accessKeyId = '', [secretVariable]: secretAccessKey = '', [tokenVariable]: sessionToken = '' } = world.env;
   if (accessKeyId !== '' && secretAccessKey !== '') return { accessKeyId, secretAccessKey, ...(sessionToken !== '' && { sessionToken }) };

@@ -7,6 +7,7 @@ import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
 import { createGatewayLog } from './gateway-log.ts';
 import { adminOptions, readAdmin } from './admin-options.ts';
+import { isolationKinds } from '../../api/isolation.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { untilInterrupted } from '../../base/world.ts';
@@ -15,11 +16,7 @@ import { untilInterrupted } from '../../base/world.ts';
 const taskOptions = withTopic('tasks', {
   workDir: folderPath('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket'),
   noJobs: flag('Leave tasks of jobs to workers'),
-  isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', [
-    'bubblewrap',
-    'namespaces',
-    'none',
-  ] as const),
+  isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', isolationKinds),
   jobSlots: number('Number of concurrent tasks of jobs; by default, cores', { range: [1, 1024] }),
   jobTimeLimit: duration('Longest time of a task; 1h when absent'),
 });

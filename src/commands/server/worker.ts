@@ -6,6 +6,7 @@ import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
 import { adminOptions, readAdmin } from './admin-options.ts';
+import { isolationKinds } from '../../api/isolation.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { untilInterrupted } from '../../base/world.ts';
@@ -37,11 +38,7 @@ export const worker = command({
       range: [1, 1_000_000],
     }),
     limit: texts('Set account-bytes or account-objects, for outputs of tasks, as gateways have them', { placeholder: 'NAME=N' }),
-    isolation: choice('Sandbox for tasks; the strongest that this machine allows when absent', [
-      'bubblewrap',
-      'namespaces',
-      'none',
-    ] as const),
+    isolation: choice('Sandbox for tasks; the strongest that this machine allows when absent', isolationKinds),
     requireIsolation: flag('Refuse to start without a sandbox'),
     timeLimit: duration('Longest time of a task; 1h when absent'),
     ...adminOptions,

@@ -1,11 +1,11 @@
 import type { Context } from '../../cli/command.ts';
-import { flag } from '../../cli/parameters.ts';
+import { flag, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { planSource } from './copy-plan.ts';
+import { chooseTargets, planSource } from './copy-plan.ts';
 import { transferOptions } from './engine.ts';
 import { noTargetDirectory } from './nesting.ts';
 import { assertDirectory, listOption } from './names.ts';
@@ -66,9 +66,22 @@ export async function* rehearse(
 }
 
 /** @throws {UsageError} when the target of a pattern or a list is not a directory */
-export async function assertTargetDirectory({ storage, account }: Context, target: string): Promise<void> {
+async function assertTargetDirectory({ storage, account }: Context, target: string): Promise<void> {
   const path = readRemotePath(target, account);
   assertDirectory((await inspect(storage, path))?.type === 'directory', printRemotePath(path), 'cloud stor mkdir -p');
+}
+
+/** The target of each source, whose parents are created if requested. @param isGroup true for the sources of a pattern or a list */
+export async function prepareTargets(
+  context: Context & { readonly options: Pick<Values<typeof commonOptions>, 'parents' | 'dryRun' | 'noTargetDirectory'> },
+  sources: readonly RemotePath[],
+  target: string,
+  isGroup: boolean,
+): Promise<Map<RemotePath, RemotePath>> {
+  const { parents, dryRun, noTargetDirectory: isName } = context.options;
+  await makeParents(context, target, parents && !dryRun);
+  if (isGroup) await assertTargetDirectory(context, target);
+  return await chooseTargets(context, sources, target, isName);
 }
 
 /** Creates the parents of a target if requested. */

@@ -9,7 +9,6 @@ import type { Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
-import { chooseTargets } from './copy-plan.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
 import { listFirstNames, noteNesting } from './nesting.ts';
@@ -19,16 +18,7 @@ import { namesProfile } from './sides.ts';
 import { showRehearsal } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { copyAll } from './copy-objects.ts';
-import {
-  commonOptions,
-  rowShape,
-  splitWords,
-  readTargets,
-  declareCopy,
-  rehearse,
-  assertTargetDirectory,
-  makeParents,
-} from './copy-words.ts';
+import { commonOptions, declareCopy, prepareTargets, readTargets, rehearse, rowShape, splitWords } from './copy-words.ts';
 
 /** Options of copies from or to local files. */
 const fileOptions = {
@@ -128,9 +118,7 @@ export const copy = command({
     assertNotDotted(invocation, args.path);
     const { paths: sources, isMatch } = await readNames(invocation, words, options);
     await assertNotLocal(invocation, words, sources, target);
-    await makeParents(invocation, target, options.parents && !options.dryRun);
-    if (isMatch || hasList) await assertTargetDirectory(invocation, target);
-    const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    const targets = await prepareTargets(invocation, sources, target, isMatch || hasList);
     const filter = await readFilter(invocation, options, options.recursive);
     if (options.recursive) await noteNested(invocation, words, target, targets);
     if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, targets, 'copy', { ...options, filter }));

@@ -4,6 +4,7 @@ import { ClosedPipe, PartialError, SilentServiceError, UsageError } from '../../
 import { createThrottle, silent, type Engine, type Monitor } from '../../transfer/engine.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { mayPass } from '../../transfer/retry.ts';
+import type { SyncReport } from '../../transfer/sync/run.ts';
 import { checkPartSize } from '../../transfer/upload/multipart.ts';
 import { readCount } from '../../config/settings.ts';
 import { isAlive } from '../../base/world.ts';
@@ -84,17 +85,9 @@ export function createEngine(
 }
 
 /** Counts successes and failures of concurrent items. */
-export interface Tally {
-  /** Runs work for an item; on failure, reports it and returns undefined. */
-  attempt<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
-  /** The same for preparations: only failures are counted. */
+export interface Tally extends SyncReport {
+  /** Like `attempt`, for preparations: only failures are counted. */
   prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
-  /** Reports and counts a failure of an item. */
-  fail(error: unknown, item?: string): Promise<void>;
-  /** Counts an item that needed no work as done. */
-  pass(): void;
-  /** Counts a failure whose cause was already reported. */
-  skip(): void;
   readonly failed: number;
   readonly done: number;
   /** True if a later run may succeed where some item failed. */

@@ -9,21 +9,12 @@ import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { everything } from '../../transfer/sync/tree.ts';
 import { removeEntry } from '../../transfer/tree/remove.ts';
 import { assertWithin } from './copy-any.ts';
-import { assertSeparate, chooseTargets, type ObjectStep } from './copy-plan.ts';
+import { assertSeparate, type ObjectStep } from './copy-plan.ts';
 import { changingNames, explainMissing, readNames } from './names.ts';
 import { showRehearsal } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { copyAll } from './copy-objects.ts';
-import {
-  commonOptions,
-  rowShape,
-  splitWords,
-  readTargets,
-  declareCopy,
-  rehearse,
-  assertTargetDirectory,
-  makeParents,
-} from './copy-words.ts';
+import { commonOptions, declareCopy, prepareTargets, readTargets, rehearse, rowShape, splitWords } from './copy-words.ts';
 
 /** @throws {ApiError} when the source of the move does not exist */
 async function assertThere(context: Context, [source]: readonly RemotePath[], word: string): Promise<void> {
@@ -99,9 +90,7 @@ export const move = command({
     const { paths: sources, isMatch } = await readNames(invocation, words, options);
     assertSeparate(sources);
     if (words.length === 1 && !isMatch) await assertThere(invocation, sources, words[0] ?? '');
-    await makeParents(invocation, target, options.parents && !options.dryRun);
-    if (isMatch || hasList) await assertTargetDirectory(invocation, target);
-    const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    const targets = await prepareTargets(invocation, sources, target, isMatch || hasList);
     if (options.dryRun)
       return await showRehearsal(invocation, rehearse(invocation, targets, 'move', { ...options, recursive: true, filter: everything }));
     return await moveTargets(invocation, targets);

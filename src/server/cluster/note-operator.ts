@@ -1,8 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import type { Transaction } from 'kysely';
-import { quietly } from '../../base/quietly.ts';
 import type { AuditDetails } from '../access/audit.ts';
 import type { Schema } from '../store/schema.ts';
+import { quietly } from '../../base/errors.ts';
 
 /**
  * Records in the audit log what a command of an operator changes, in the transaction of the change.

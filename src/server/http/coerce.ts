@@ -1,5 +1,5 @@
 import type { Field } from '../../api/fields.ts';
-import { quietly } from '../../base/quietly.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** Thrown inside this folder when a value does not fit its field. The message continues "`name` ...". */
 export class ValueError extends Error {

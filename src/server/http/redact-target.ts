@@ -1,4 +1,4 @@
-import { quietly } from '../../base/quietly.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** Parameters whose values grant access: whoever reads the signature of a pre-signed URL can use it. */
 const secrets: ReadonlySet<string> = new Set(['signature', 'password', 'password_confirmation']);

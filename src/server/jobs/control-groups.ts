@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { quietly } from '../../base/quietly.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** Control groups that limit the memory of a whole zone, where this process may create groups (cgroups(7)). */
 

@@ -11,9 +11,9 @@ import {
   findBash,
   findProgram,
   type Isolation,
-  type IsolationKind,
   type SandboxParts,
 } from './isolation.ts';
+import type { IsolationKind } from '../../api/isolation.ts';
 import { findControlGroups } from './control-groups.ts';
 import { removeTree } from './remove-tree.ts';
 import { createSeccompFilter } from './seccomp.ts';

@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os';
 import type { LimitValues } from '../../api/service-limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Result } from './result.ts';
-import type { Isolation, IsolationKind } from './isolation.ts';
+import type { IsolationKind } from '../../api/isolation.ts';
+import type { Isolation } from './isolation.ts';
 
 /** Observes tasks, for metrics. */
 export interface TaskObserver {

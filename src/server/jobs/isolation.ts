@@ -1,15 +1,12 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import type { IsolationKind } from '../../api/isolation.ts';
 import { writeBubblewrap, type BubblewrapOptions } from './bubblewrap.ts';
 import type { ControlGroups } from './control-groups.ts';
 import { writeNamespaces } from './namespaces.ts';
 import type { VisibleSystem } from './visible-system.ts';
 import { createIdentity, createPlace, createStagedPlace, entryPoint, type Identity, type ZonePlace } from './zone-place.ts';
-import { quietly } from '../../base/quietly.ts';
-
-/** The kinds of isolation of tasks from the rest of the machine, strongest first. */
-export const isolationKinds = ['bubblewrap', 'namespaces', 'none'] as const;
-export type IsolationKind = (typeof isolationKinds)[number];
+import { quietly } from '../../base/errors.ts';
 
 /** How the runner of a zone is started. */
 export interface Launch {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { build } from '../../base/build.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import type { Detected } from './detect-isolation.ts';
-import { isolationKinds, systemPath, type IsolationKind } from './isolation.ts';
-import { quietly } from '../../base/quietly.ts';
+import { isolationKinds, type IsolationKind } from '../../api/isolation.ts';
+import { systemPath } from './isolation.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** How tasks of jobs are isolated from the rest of the machine, as shown to the user. */
 export interface ShownIsolation {

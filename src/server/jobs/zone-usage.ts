@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { quietly } from '../../base/quietly.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** Resource usage of the processes of a zone, measured from outside. Processes come and go meanwhile: those that are gone count as zero. */
 

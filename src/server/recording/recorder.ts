@@ -1,9 +1,8 @@
 import { closeSync, writeSync } from 'node:fs';
 import type { ByteStream, Headers, HttpResponse, Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, quietly } from '../../base/errors.ts';
 import { createPrivate } from '../../base/private-files.ts';
-import { quietly } from '../../base/quietly.ts';
 import type { Send } from '../../http/send.ts';
 import type { Service } from '../http/serve.ts';
 import { writeError } from '../http/response.ts';

@@ -3,9 +3,9 @@ import { inspect } from '../inspect.ts';
 import { joinPath, type RemotePath } from '../path.ts';
 import type { CopyOptions } from '../sync/execute.ts';
 import { isSameRecord } from '../sync/properties.ts';
-import { syncSides, type SyncReport } from '../sync/run.ts';
+import { syncSides, type SyncOptions } from '../sync/run.ts';
 import type { Step } from '../sync/steps.ts';
-import type { Filter, Side } from '../sync/tree.ts';
+import type { Side } from '../sync/tree.ts';
 import { decodeStored, encodeHeaders } from '../tree/headers.ts';
 import type { Snapshot } from './list.ts';
 import { readItems } from './manifest.ts';
@@ -17,16 +17,10 @@ export function snapshotSide(engine: Engine, home: SnapshotHome, { name, etag }:
 }
 
 /** How two sides are compared and synced. */
-export interface SnapshotComparison {
+export interface SnapshotComparison extends Pick<SyncOptions, 'filter' | 'deletes' | 'dryRun' | 'isEmpty' | 'report'> {
   readonly from: Side;
   readonly to: Side;
-  readonly filter: Filter;
-  readonly deletes: boolean;
-  readonly dryRun: boolean;
-  /** True if the changed side does not exist. */
-  readonly isEmpty: boolean;
   readonly copiesThrough: boolean;
-  readonly report: SyncReport;
 }
 
 /** Makes one side equal to the other, contents and headers, and yields the steps. */

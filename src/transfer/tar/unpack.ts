@@ -4,6 +4,7 @@ import type { SkipReason } from '../local/walk.ts';
 import type { Filter } from '../sync/tree.ts';
 import { ArchiveError } from './header.ts';
 import { readArchive, type ArchiveEntry } from './read.ts';
+import { quietly } from '../../base/errors.ts';
 
 /** One step of storing the entries of an archive. Paths are relative to the target directory. */
 export type UnpackStep =
@@ -43,11 +44,7 @@ function keyOf(rel: string): string {
 }
 
 function decodeName(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return quietly(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), undefined);
 }
 
 /** The components of a path without `.` and `..`; undefined when the path leads out of its root. */

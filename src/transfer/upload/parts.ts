@@ -1,22 +1,17 @@
 import type { Body, ByteStream, Headers } from '../../api/message.ts';
 import type { Entry } from '../../api/objects.ts';
 import type { StorageClient } from '../../client/client.ts';
-import { ApiError, checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
+import { ApiError, checkInterrupted, NetworkError, UsageError, quietly } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
+import type { Precondition } from '../precondition.ts';
 import { encodeHeaders } from '../tree/headers.ts';
 import { listEntries } from '../tree/list.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 
 /** How an object is stored. */
-export interface PutOptions {
+export interface PutOptions extends Precondition {
   readonly headers: Headers;
   readonly copies?: number | undefined;
-  /** Replaces only an object with this etag. */
-  readonly ifMatch?: string | undefined;
-  /** `*`: only if nothing exists at the target. */
-  readonly ifNoneMatch?: string | undefined;
-  /** An HTTP date: only if the object was modified later, or nothing exists at the target. */
-  readonly ifModifiedSince?: string | undefined;
   /** Maximum number of bytes to accept when the size is unknown. */
   readonly maxSize?: number | undefined;
   /** True when the directory is known to exist. */
@@ -55,11 +50,7 @@ export interface Part {
 const lastPart = 9999;
 
 function decodeLogin(text: string | undefined): string | undefined {
-  try {
-    return text === undefined ? undefined : decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
+  return quietly(() => (text === undefined ? undefined : decodeURIComponent(text)), undefined);
 }
 
 /** Reads the path of a parts directory. @throws {NetworkError} for a path that does not have the specification's form */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runsOnPostgres } from '../../support/cluster-database.ts';
-import type { IsolationKind } from '../../../src/server/jobs/isolation.ts';
+import type { IsolationKind } from '../../../src/api/isolation.ts';
 import { listSandboxes } from '../../support/job-sandboxes.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
 

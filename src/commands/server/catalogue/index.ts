@@ -1,8 +1,7 @@
 import type { Catalogue, ImageUpload } from '../../../api/catalogue.ts';
 import { LocalError } from '../../../base/errors.ts';
-import type { World } from '../../../base/world.ts';
-import { command } from '../../../cli/command.ts';
-import { flag, one } from '../../../cli/parameters.ts';
+import { command, type Context } from '../../../cli/command.ts';
+import { flag, one, type Values } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
 import { showChanges, showDiff } from '../../rbac/show.ts';
 import { pruneHelp } from '../../rbac/words.ts';
@@ -18,16 +17,18 @@ const fileHelp = 'Document, YAML or JSON; - for stdin';
 const documentHelp =
   'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. file says of the file of an image its compression, sha1 and size; where it has a path too, from the document on, apply stores the file beside the contents of the gateways (--bytes), unless the cloud has it. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
 
-/** Plans the changes and checks the files that they need. */
+/** Plans the changes for a document and checks the files that they need. */
 async function planFor(
-  world: World,
+  context: Context & { readonly options: Values<typeof databaseOptions> & { prune: boolean } },
   file: string,
-  { database, document, prune }: { database: string; document: Catalogue; prune: boolean },
-): Promise<CatalogueChange[]> {
+): Promise<{ document: Catalogue; database: string; changes: CatalogueChange[] }> {
+  const { options, world } = context;
+  const document = await readCatalogue(world, file);
+  const database = await readDatabase(context, options);
   const { readCatalogueState } = await import('../../../server/cluster/catalogue.ts');
-  const changes = planCatalogue(document, await readCatalogueState(database), prune);
+  const changes = planCatalogue(document, await readCatalogueState(database), options.prune);
   await checkUploads(world, file, listUploads(changes));
-  return changes;
+  return { document, database, changes };
 }
 
 export const diff = command({
@@ -36,10 +37,8 @@ export const diff = command({
   arguments: { file: one(fileHelp, { values: 'file' }) },
   options: { ...databaseOptions, prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
   run: async (invocation) => {
-    const { args, options, world } = invocation;
-    const document = await readCatalogue(world, args.file);
-    const database = await readDatabase(invocation, options);
-    const changes = await planFor(world, args.file, { database, document, prune: options.prune });
+    const { args, options } = invocation;
+    const { changes } = await planFor(invocation, args.file);
     return await showDiff(invocation, changes, options.exitCode, 'the cloud');
   },
   examples: [
@@ -64,9 +63,7 @@ export const apply = command({
   },
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
-    const document = await readCatalogue(world, args.file);
-    const database = await readDatabase(invocation, options);
-    const changes = await planFor(world, args.file, { database, document, prune: options.prune });
+    const { document, database, changes } = await planFor(invocation, args.file);
     if (changes.length === 0) note('Nothing to change');
     if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
     const uploads = listUploads(changes);
