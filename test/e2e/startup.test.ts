@@ -139,6 +139,25 @@ test('a run of a new kind adds what it calls to the compiled code, and the same 
   expect([size('--version'), size('--help')]).toEqual([help, help]);
 });
 
+test.each([
+  ['get', 'stor get -r -q many got'],
+  ['put', 'stor put -r -q many kept'],
+])('what stor %s -r compiled while V8 did not optimize is accepted by the next command', async (verb, line) => {
+  for (let number = 0; number < 20; number += 1) user.write(`many/${number}`, String(number));
+  await user.line('cloud stor put -r -q many many');
+  const hook = join(user.home, 'rejected.cjs');
+  const log = join(user.home, `rejected-${verb}`);
+  const script = `const vm = require('node:vm'); const { Script } = vm; vm.Script = class extends Script { constructor(...given) { super(...given);
+    require('node:fs').appendFileSync(${JSON.stringify(log)}, this.cachedDataRejected + '\\n'); } };`;
+  writeFileSync(hook, script);
+  const env = { ...user.env, XDG_CACHE_HOME: join(user.home, `compiled-${verb}`) };
+  const options = { env, cwd: user.home };
+  execFileSync(process.execPath, [program, ...line.split(' ')], options);
+  execFileSync(process.execPath, ['--require', hook, program, ...line.split(' ')], options);
+  const states = new Set(readFileSync(log, 'utf8').trim().split('\n'));
+  expect([states.has('false'), states.has('true')]).toEqual([true, false]);
+});
+
 test('after a first command a TLS session is resumed', async () => {
   await user.json('images', 'list');
   const log = join(user.home, 'reused.txt');
