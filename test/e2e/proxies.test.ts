@@ -27,11 +27,13 @@ async function run(env: Record<string, string>, line = 'keys list -o name'): Pro
   return { ...outcome, seconds: (performance.now() - started) / 1000 };
 }
 
-/** Expects that a command with a limit of 1 s ended within 2 s more; what the program takes to start on this machine now is taken off. */
+/** Expects that a command with a limit of 1 s ended within 2 s more; if not, what the program takes to start on this machine now is taken off. */
 async function expectInTime(seconds: number): Promise<void> {
+  const most = 1 + 2;
+  if (seconds < most) return;
   const started = performance.now();
   await user.cloud(['profile', 'list']);
-  expect(seconds - (performance.now() - started) / 1000).toBeLessThan(1 + 2);
+  expect(seconds - (performance.now() - started) / 1000).toBeLessThan(most);
 }
 
 /** A proxy that opens a tunnel to the local service, whatever it is asked for. */

@@ -15,6 +15,8 @@ let number = 0;
 const place = (name: string): string => join(folder, name);
 const read = (name: string): string => readFileSync(place(name), 'utf8');
 const run = (line: string): Promise<Outcome> => user.shell(line, { cwd: folder });
+/** For lines that need no descriptor of their process. */
+const runHere = (line: string): ReturnType<typeof user.line> => user.line(line, { cwd: folder });
 
 /** What nothing that succeeds leaves beside a file. */
 const leftovers = (path = folder): string[] => readdirSync(path).filter((name) => name.includes('.part') || name.startsWith('.cloud-'));
@@ -41,7 +43,7 @@ describe('a symbolic link', () => {
     writeFileSync(place('elsewhere/real'), 'old');
     symlinkSync('elsewhere/real', place('middle'));
     symlinkSync('middle', place('l'));
-    expect(await run(`cloud stor get ${object} l`)).toMatchObject({ code: 0, stdout: '' });
+    expect(await runHere(`cloud stor get ${object} l`)).toMatchObject({ code: 0, stdout: '' });
     expect([readlinkSync(place('l')), readlinkSync(place('middle'))]).toEqual(['middle', 'elsewhere/real']);
     expect(lstatSync(place('elsewhere/real')).isFile()).toBe(true);
     expect(read('elsewhere/real')).toBe(content);
@@ -50,7 +52,7 @@ describe('a symbolic link', () => {
 
   test('that leads to nothing makes what it names', async () => {
     symlinkSync('new', place('l'));
-    expect(await run('cloud stor get x l')).toMatchObject({ code: 0 });
+    expect(await runHere('cloud stor get x l')).toMatchObject({ code: 0 });
     expect([readlinkSync(place('l')), read('new')]).toEqual(['new', small]);
   });
 
@@ -61,7 +63,7 @@ describe('a symbolic link', () => {
   ])('that leads to %s is an error that says so, and stays', async (_, target, name, message) => {
     writeFileSync(place('file'), 'mine');
     symlinkSync(target, place(name));
-    const { code, stderr } = await run('cloud stor get x l');
+    const { code, stderr } = await runHere('cloud stor get x l');
     expect([code === 0, stderr.trim().split('\n').length <= 2, readlinkSync(place('l')), read('file')]).toEqual([
       false,
       true,
@@ -75,7 +77,7 @@ describe('a symbolic link', () => {
   test('to a directory is the directory', async () => {
     mkdirSync(place('real'));
     symlinkSync('real', place('l'));
-    expect(await run('cloud stor get x l')).toMatchObject({ code: 0 });
+    expect(await runHere('cloud stor get x l')).toMatchObject({ code: 0 });
     expect([readlinkSync(place('l')), read('real/x')]).toEqual(['real', small]);
   });
 
@@ -96,14 +98,14 @@ describe('a symbolic link', () => {
   test('of somebody else in a directory that all can write to is not followed', async () => {
     if (process.getuid?.() !== 0) return;
     await run('chmod 1777 . && ln -s victim l && chown -h nobody l && echo mine > victim');
-    const { code, stderr } = await run('cloud stor get x l');
+    const { code, stderr } = await runHere('cloud stor get x l');
     expect([code, stderr]).toEqual([1, expect.stringContaining('link of another user')]);
     expect([readlinkSync(place('l')), read('victim')]).toEqual(['victim', 'mine\n']);
   });
 
   test('is what sync --plan writes through too', async () => {
     symlinkSync('plan.jsonl', place('l'));
-    expect(await run('cloud stor sync stor:tree tree --plan l -q')).toMatchObject({ code: 0 });
+    expect(await runHere('cloud stor sync stor:tree tree --plan l -q')).toMatchObject({ code: 0 });
     expect([readlinkSync(place('l')), read('plan.jsonl')]).toEqual(['plan.jsonl', expect.stringContaining('"rel":"a"')]);
     expect(leftovers()).toEqual([]);
   });
@@ -121,9 +123,9 @@ describe('a symbolic link', () => {
     mkdirSync(place('to/tree'), { recursive: true });
     writeFileSync(place('victim'), 'mine');
     symlinkSync('../../victim', place('to/tree/a'));
-    const got = await run('cloud stor get -r tree to');
+    const got = await runHere('cloud stor get -r tree to');
     expect([got.code, got.stderr]).toEqual([1, expect.stringContaining('tree/a is a symbolic link')]);
-    const synced = await run('cloud stor sync stor:tree to/tree');
+    const synced = await runHere('cloud stor sync stor:tree to/tree');
     expect([synced.code, synced.stderr]).toEqual([1, expect.stringContaining('tree/a is a symbolic link')]);
     expect([readlinkSync(place('to/tree/a')), read('victim')]).toEqual(['../../victim', 'mine']);
     expect(leftovers(place('to/tree'))).toEqual([]);
