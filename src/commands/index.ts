@@ -106,15 +106,15 @@ export const nouns: readonly Noun[] = [
       load: async () => (await import('./profile/index.ts')).env,
     },
     local: {
-      summary: 'Both services on this machine, for trying and testing',
+      summary: 'Run both services on this machine, for trials and tests',
       load: async () => (await import('./local/index.ts')).local,
     },
     server: {
-      summary: 'The services on PostgreSQL, for a team',
+      summary: 'Run the services on PostgreSQL, for a team',
       load: async () => (await import('./server/index.ts')).server,
     },
     conformance: {
-      summary: 'Check a cloud against the specification, statement by statement',
+      summary: 'Check whether a cloud conforms to the specification',
       load: async () => (await import('./conformance/index.ts')).conformance,
     },
     doctor: {

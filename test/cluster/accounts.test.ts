@@ -160,7 +160,7 @@ describe('a disabled account', () => {
       ['other', 'enabled'],
     ]);
     const again = await sandbox.here(['server', 'accounts', 'disable', 'demo', ...at()]);
-    expect([again.code, again.stderr]).toEqual([0, 'Account demo was disabled before\n']);
+    expect([again.code, again.stderr]).toEqual([0, 'Account demo is already disabled\n']);
 
     expect(await accounts('enable', 'demo')).toMatchObject({ login: 'demo', state: 'enabled' });
     for (const [, services] of both())
@@ -310,7 +310,7 @@ describe('deleting', () => {
     ]);
     await accounts('disable', 'gone');
     const asked = await remove();
-    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('Delete account gone with everything in it? Nothing was done')]);
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('Delete account gone and everything in it? Nothing was done')]);
 
     // Killed while it removes entries, in the directory below and then in that above.
     const program = resolve(import.meta.dirname, '../../bin/cloud');
@@ -343,7 +343,7 @@ describe('deleting', () => {
     const { code, stderr } = await remove();
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/^Going on .*\nDeleted account gone: \d+ objects? and directories, 0 jobs\n$/u),
+      expect.stringMatching(/^Continuing .*\nDeleted account gone: \d+ objects? and directories, 0 jobs\n$/u),
     ]);
     const left = await rowsOf(account.id);
     expect(Object.entries(left).filter(([, n]) => n > 0)).toEqual([]);

@@ -68,12 +68,12 @@ test('a file that is missing, or not what the document says, is named by diff an
   const path = 'files/first.gz';
   for (const [images, message] of [
     [{ a: { path: 'files/none.gz' } }, 'files/none.gz: '],
-    [{ a: { path: 'files' } }, 'files: is not a file'],
+    [{ a: { path: 'files' } }, 'files: not a file'],
     [{ a: { path: '' } }, 'images[0].file.path: is empty'],
-    [{ a: { path, size: 300_001 } }, 'files/first.gz: has 300000 bytes, and the document says 300001'],
-    [{ a: { path, sha1: 'ab'.repeat(20) } }, `files/first.gz: its SHA-1 is ${sha1Of(first)}, and the document says abab`],
+    [{ a: { path, size: 300_001 } }, 'files/first.gz: has 300000 bytes, but the document says 300001'],
+    [{ a: { path, sha1: 'ab'.repeat(20) } }, `files/first.gz: its SHA-1 is ${sha1Of(first)}, but the document says abab`],
     // The first one is as it should be.
-    [{ a: { path }, b: { path, size: 5 } }, 'image b 1: another image says something else of the file files/first.gz'],
+    [{ a: { path }, b: { path, size: 5 } }, 'image b 1: another image describes the file files/first.gz differently'],
     [{ a: { path }, b: { path: 'files/none.gz' } }, 'files/none.gz: '],
   ] as const) {
     const document = write(images);
@@ -82,7 +82,7 @@ test('a file that is missing, or not what the document says, is named by diff an
       expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
   }
   const unplaced = await run('apply', write({ a: { path } }), '--yes');
-  expect([unplaced.code, unplaced.stderr]).toEqual([2, expect.stringContaining('no place for contents is named')]);
+  expect([unplaced.code, unplaced.stderr]).toEqual([2, expect.stringContaining('no store for object contents is given')]);
   const elsewhere = await run('apply', write({ a: { path } }), '--yes', '--bytes', `file://${sandbox.home}`);
   expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining('has no contents of gateways')]);
   expect([await readImages(), await listContents()]).toEqual(before);

@@ -253,15 +253,15 @@ describe('documents that are refused, with the place and before anything is done
   test.each([
     ['packages: []', 'version: is missing'],
     [part('package: []'), 'package: is not a known field\nhint: did you mean packages?'],
-    [part('datacenters: { east: 5 }'), 'datacenters.east: must be a URL of http or https'],
-    [part('services: { cns: "ftp://x" }'), 'services.cns: must be a URL of http or https'],
-    [part('services: { cns: "https://me:hush@x" }'), 'services.cns: has a user or a password in it'],
+    [part('datacenters: { east: 5 }'), 'datacenters.east: must be an http or https URL'],
+    [part('services: { cns: "ftp://x" }'), 'services.cns: must be an http or https URL'],
+    [part('services: { cns: "https://me:hush@x" }'), 'services.cns: contains a user or a password'],
     [part('packages: [{ name: a }]'), 'packages[0].memory: is missing'],
-    [pkg('memory: 1.5').replace('memory: 1,', ''), 'packages[0].memory: 1.5 is not a whole number from 1 on'],
-    [pkg('swap: -1'), 'packages[0].swap: -1 is not a whole number from 0 on'],
+    [pkg('memory: 1.5').replace('memory: 1,', ''), 'packages[0].memory: 1.5 is not a whole number of at least 1'],
+    [pkg('swap: -1'), 'packages[0].swap: -1 is not a whole number of at least 0'],
     [pkg('id: x'), 'packages[0].id: "x" is not a UUID in lower case'],
-    [pkg('group: "a\\0b"'), 'packages[0].group: has a NUL character'],
-    [pkg('disks: [{ a: "\\0" }]'), 'packages[0].disks: has a NUL character'],
+    [pkg('group: "a\\0b"'), 'packages[0].group: contains a NUL character'],
+    [pkg('disks: [{ a: "\\0" }]'), 'packages[0].disks: contains a NUL character'],
     [
       part('packages: [{ name: a, memory: 1, disk: 1, vcpus: 1 }, { name: a, version: 1.0.0, memory: 1, disk: 1, vcpus: 1 }]'),
       'two entries have the name and version "a 1.0.0"',
@@ -270,12 +270,12 @@ describe('documents that are refused, with the place and before anything is done
     [image('published_at: yesterday'), 'images[0].published_at: "yesterday" is not a date'],
     [image('tags: { a: [] }'), 'images[0].tags.a: must be a string, a number or a boolean'],
     [image('file: { compression: gzip, sha1: x, size: 1 }'), 'images[0].file.sha1: is not 40 hexadecimal digits'],
-    [image(`origin: ${built}`), `images: a 1: there is no public image ${built} for it to build on`],
+    [image(`origin: ${built}`), `images: a 1: its origin ${built} is not a public image`],
     [part('limits: [{ account: demo, by: ram }]'), 'limits[0].value: is missing'],
-    [part('limits: [{ account: demo, by: ram, value: -2 }]'), 'limits[0].value: -2 is not a whole number from -1 on'],
+    [part('limits: [{ account: demo, by: ram, value: -2 }]'), 'limits[0].value: -2 is not a whole number of at least -1'],
     [part('limits: [{ account: demo, by: ram, value: 1, check: os }]'), 'limits[0].os: is missing, for check is os'],
     [part('limits: [{ account: demo, by: ram, value: 1, image: a }]'), 'limits[0].image: needs check: image'],
-    [part('limits: [{ account: dmo, by: ram, value: 1 }]'), 'limits: there is no account dmo\nhint: did you mean demo?'],
+    [part('limits: [{ account: dmo, by: ram, value: 1 }]'), 'limits: account dmo does not exist\nhint: did you mean demo?'],
     [
       `version: "1"\nimages: [{ id: ${built}, name: debian, version: "12", os: linux, type: other }]`,
       `image "debian 12" has another id in the cloud: ${base}`,
@@ -295,7 +295,7 @@ describe('documents that are refused, with the place and before anything is done
     const { code, stderr } = await run('apply', without, '--prune', '--yes');
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(new RegExp(`image debian 20250401 cannot be deleted: image ${built} builds on it`, 'u')),
+      expect.stringMatching(new RegExp(`image debian 20250401 cannot be deleted: it is the origin of image ${built}`, 'u')),
     ]);
     await store.write(async (transaction) => {
       const { owner } = await transaction.selectFrom('images').select('owner').where('id', '=', base).executeTakeFirstOrThrow();

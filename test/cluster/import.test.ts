@@ -375,7 +375,7 @@ test('words that are refused', async () => {
   const empty = join(sandbox.home, 'nothing');
   for (const [from, message] of [
     [empty, `${empty} is not a data directory of a local service: it has no cloud.db`],
-    [undefined, 'no data directory is named'],
+    [undefined, 'no data directory is given'],
   ] as const) {
     const { code, stderr, stdout } = await sandbox.here(
       from === undefined ? words().filter((word) => word !== '--from' && word !== dataDir) : words(from),

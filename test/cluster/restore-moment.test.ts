@@ -125,7 +125,7 @@ describe.skipIf(lacksPostgresTools())('an hour ago', () => {
     await expect.poll(async () => (await query('select pg_is_in_recovery() as is'))[0], patient).toEqual({ is: false });
     expect(verifyMoment.join()).toContain('cloud server collect --verify');
     const whole = await collect('bytes', '--verify');
-    expect([whole.code, whole.stderr]).toEqual([0, expect.stringContaining('Looked at 3 contents')]);
+    expect([whole.code, whole.stderr]).toEqual([0, expect.stringContaining('Checked 3 contents')]);
     // Kept for too short a time, they are told.
     const lacking = await collect('short', '--verify');
     const paths = [...lacking.stdout.matchAll(/"path": *"([^"]+)"/gu)].map(([, path]) => path);

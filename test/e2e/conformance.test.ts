@@ -11,7 +11,7 @@ async function check(...words: string[]): Promise<{ code: number | null; stdout:
 
 it('says what is wrong with options and services in one line', async () => {
   const wrong = await check('--check', 'storage/put-objects');
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('there is no such check')]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('unknown check')]);
   expect((await check('--import-image', 'local-2')).code).toBe(2);
   const away = await check('--stor-url', 'https://127.0.0.1:1', '--url', 'https://127.0.0.1:1', '--retries', '0');
   expect([away.code, away.stdout]).toEqual([1, '']);

@@ -40,12 +40,12 @@ describe('with the local service', () => {
   it.each([
     ['rsa', '', 'compute', 'the signature is not one of a known key', /cloud keys create .*KEY\.pub --key-file OTHER/],
     ['rsa', '', 'storage', /^the key \S+ does not exist$/, /cloud keys create .*KEY\.pub --key-file OTHER/],
-    ['rsa', 'secret', 'key', /, encrypted$/, /^to give its passphrase once: ssh-add .*KEY$/],
+    ['rsa', 'secret', 'key', /, encrypted$/, /^to enter its passphrase once: ssh-add .*KEY$/],
     [
       'ed25519',
       '',
       'key',
-      'the compute service takes RSA and ECDSA keys, and this one is ed25519',
+      'the compute service accepts RSA and ECDSA keys, but this one is ed25519',
       /^create one: ssh-keygen -t rsa -b 3072/,
     ],
   ] as const)('a key of type %s with the passphrase "%s": %s says why and what to type', async (type, passphrase, check, detail, fix) => {
@@ -66,7 +66,7 @@ describe('with the local service', () => {
     const { computeUrl, storUrl } = user.local;
     const { stdout } = await user.here(['doctor', '-j', '--url', storUrl, '--stor-url', computeUrl]);
     const found = (JSON.parse(stdout) as Finding[]).filter(({ status }) => status === 'failed');
-    const fix = `where the two URLs are swapped: cloud profile edit --url ${computeUrl} --stor-url ${storUrl}`;
+    const fix = `if the two URLs are swapped: cloud profile edit --url ${computeUrl} --stor-url ${storUrl}`;
     expect(found).toEqual([
       { check: 'compute', status: 'failed', detail: `${storUrl} is not an address of the compute service`, fix },
       { check: 'storage', status: 'failed', detail: `${computeUrl} is not an address of the storage service`, fix },
@@ -95,7 +95,7 @@ describe('with the local service', () => {
     expect(detailOf('system')).toContain(system);
     expect(detailOf('install')).toBe(program);
     expect(detailOf('database')).toMatch(/^SQLite 3\.\d+\.\d+ of (Node\.js|libsql)/);
-    expect(detailOf('jobs')).toMatch(/^tasks run (in a sandbox of \w+|without a sandbox); /);
+    expect(detailOf('jobs')).toMatch(/^tasks run (in a sandbox \(\w+\)|without a sandbox); /);
     expect(detailOf('service')).toContain(`local service ${version} (commit ${commit}), process ${user.local.pid}`);
     expect(findings.filter(({ check }) => check === 'setting').map(({ detail }) => detail)).toEqual(
       expect.arrayContaining([`url = ${user.local.computeUrl} (profile local)`, `keyId = ${user.local.keyId} (profile local)`]),
@@ -145,7 +145,7 @@ describe('with the local service', () => {
     const { found } = await examine('--key-id', id);
     expect(found('key')).toMatchObject({
       status: 'failed',
-      detail: 'the compute service takes RSA and ECDSA keys, and this one is ed25519',
+      detail: 'the compute service accepts RSA and ECDSA keys, but this one is ed25519',
     });
   });
 
@@ -210,7 +210,7 @@ describe('without a profile', () => {
   it('the doctor says so too', async () => {
     const { code, stdout } = await user.cloud(['doctor']);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^failed {3}profile {2}there is none[^\n]*\n +-> cloud profile create NAME\n/m);
+    expect(stdout).toMatch(/^failed {3}profile {2}no profile exists[^\n]*\n +-> cloud profile create NAME\n/m);
   });
 
   it('a profile without an address of the storage is named', async () => {

@@ -39,7 +39,7 @@ describe('cloud local record', () => {
     expect(stderr).toContain(
       'cloud stor ls elsewhere -o name: the recording has no storage GET /demo/stor/elsewhere; the nearest is storage ',
     );
-    expect(stderr).toMatch(/^the recording has no answer to .*\d more: record it again with cloud local record$/mu);
+    expect(stderr).toMatch(/^the recording has no response to .*\d more: record it again with cloud local record$/mu);
   });
 
   it('cloud local start --replay answers until it is stopped, with a profile and data of its own', async () => {
@@ -66,12 +66,15 @@ describe('cloud local record', () => {
   it('leaves a file alone that is no recording, and what is no cloud', async () => {
     const other = user.write('precious.txt', 'precious');
     const refused = await user.cloud(['local', 'record', other, '--', 'true']);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('exists and is not a recording: left alone') as string });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('exists and is not a recording; nothing was changed') as string,
+    });
     expect(readFileSync(other, 'utf8')).toBe('precious');
     const none = await user.cloud(['local', 'record', 'none.jsonl', '--', 'cloud', 'stor', 'ls'], {
       env: { CLOUD_STOR_URL: 'https://localhost:1', CLOUD_RETRIES: '0' },
     });
-    expect(none.stderr).toMatch(/cannot be reached[^]*did not get an answer/u);
+    expect(none.stderr).toMatch(/cannot be reached[^]*got no response from the cloud/u);
     expect(none.code).not.toBe(0);
     expect(readFileSync(join(user.home, 'none.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1);
     expect((await user.cloud(['local', 'record', 'n.jsonl', '--', 'no-such-program'])).stderr).toContain('no such program');

@@ -31,7 +31,7 @@ const read = async (path: string, ...words: string[]): Promise<string> => (await
 
 describe('cloud local seed SOURCE', () => {
   it('puts in objects, users, policies and roles, and does so again without harm', async () => {
-    for (const _ of [1, 2]) expect(await user.here(['local', 'seed', 'fixtures'])).toMatchObject({ code: 0, stderr: 'Put in fixtures\n' });
+    for (const _ of [1, 2]) expect(await user.here(['local', 'seed', 'fixtures'])).toMatchObject({ code: 0, stderr: 'Added fixtures\n' });
     expect(await read('reports/2024/June.txt')).toBe('June');
     expect(await read('~~/public/index.html')).toBe('<p>');
     expect(await user.json('roles', 'get', 'readers')).toMatchObject({ members: [{ login: 'ann' }], policies: [{ name: 'reading' }] });
@@ -51,8 +51,8 @@ describe('cloud local seed SOURCE', () => {
 
   it.each([
     ['nowhere', 2, 'nowhere does not exist'],
-    ['odd', 2, 'odd/other: beside stor, public and access.yaml nothing else is put in'],
-    ['broken.yaml', 1, 'the fixtures are not in: '],
+    ['odd', 2, 'odd/other: only stor, public and access.yaml are allowed here'],
+    ['broken.yaml', 1, 'the fixtures could not be added: '],
   ])('%s is refused with %i', async (source, code, problem) => {
     user.write('broken.yaml', 'version: "1"\nusers: 7\n');
     expect(await user.here(['local', 'seed', source])).toMatchObject({ code, stderr: expect.stringContaining(problem) as string });

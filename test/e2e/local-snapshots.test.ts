@@ -87,7 +87,7 @@ describe('cloud local fork', () => {
     user.write('mine/file', '');
     expect(await user.here(['local', 'fork', '--to', 'mine'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('is not empty: left alone') as string,
+      stderr: expect.stringContaining('is not empty; nothing was changed') as string,
     });
     const missing = await user.here(['local', 'fork', '--snapshot', 'none', '--to', 'new']);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no snapshot "none"') as string });
@@ -167,7 +167,7 @@ describe('cloud local snapshot', () => {
   it('outlives a reset, after which the services begin anew with the same accounts and keys', async () => {
     expect(await user.here(['local', 'reset', '-y'])).toMatchObject({
       code: 0,
-      stderr: 'The services hold what their first start made\n',
+      stderr: 'The services have the state of their first start\n',
     });
     expect(await read('local', 'mine')).toContain('does not exist');
     expect(await user.json('account', 'get')).toMatchObject({ id: user.local.accountId, login: 'demo' });

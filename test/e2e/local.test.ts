@@ -17,7 +17,7 @@ describe('the running service', () => {
 
   test('options of a start that is none are not taken silently', async () => {
     const { code, stderr } = await user.here(['local', 'start', '--http']);
-    expect([code, stderr]).toEqual([0, 'Already running, as it was started: options count when it starts\n']);
+    expect([code, stderr]).toEqual([0, 'Already running; options apply only at the start\n']);
   });
 
   test('what cannot be started leaves no data behind, and ends', async () => {
@@ -54,7 +54,7 @@ describe('the running service', () => {
     ]);
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} of`);
-    expect(stderr).toContain('hint: on free ports: cloud local start --compute-port 0 --stor-port 0\n');
+    expect(stderr).toContain('hint: use free ports: cloud local start --compute-port 0 --stor-port 0\n');
     expect(stderr.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(2);
     expect((await user.here(['profile', 'list', '-o', 'name'])).stdout).toBe('local\n');
   });
@@ -71,9 +71,9 @@ describe('the running service', () => {
       const [status, reset] = await Promise.all([user.here(['local', 'status', '-j']), user.here(['local', 'reset', '-y'])]);
       expect(JSON.parse(status.stdout)).toMatchObject({ running: true, answers: false, pid: user.local.pid });
       expect(JSON.parse(status.stderr)).toEqual({
-        warning: `process ${user.local.pid} runs but does not answer in time: it is busy or hangs`,
+        warning: `process ${user.local.pid} runs but does not respond in time: it is busy or hangs`,
       });
-      expect([reset.code, reset.stderr]).toEqual([6, expect.stringContaining(`(process ${user.local.pid}) but does not answer in time`)]);
+      expect([reset.code, reset.stderr]).toEqual([6, expect.stringContaining(`(process ${user.local.pid}) but does not respond in time`)]);
     } finally {
       process.kill(user.local.pid, 'SIGCONT');
     }
@@ -162,7 +162,7 @@ describe('accounts that do not trust each other, and limits', () => {
     const { sandbox, remove } = createSandbox();
     try {
       const wrong = await sandbox.here(['local', 'start', '--limit', 'user-kyes=1']);
-      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/there is no such limit\n.*did you mean user-keys\?/u)]);
+      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/unknown limit\n.*did you mean user-keys\?/u)]);
       expect((await sandbox.here(['local', 'start', '--limit', 'user-keys=0'])).code).toBe(2);
       await sandbox.json(
         'local',
@@ -263,7 +263,7 @@ describe('the life of a service', () => {
     user.write('precious/file', 'x');
     const { code, stderr } = await user.here(['local', 'reset', '-y', '--data', 'precious']);
     expect(code).toBe(2);
-    expect(stderr).toContain('left alone');
+    expect(stderr).toContain('nothing was changed');
   });
 
   test('a key of the user is registered instead of a new one; no samples with --empty until they are put in', async () => {

@@ -62,9 +62,9 @@ function print(verdicts: readonly Verdict[]): string {
     ({ id, section, statement, result, detail }) =>
       `| \`${id}\` | ${section} | ${statement} | ${result}${detail === '' ? '' : `: ${detail}`} |`,
   );
-  return `# What \`cloud local\` keeps of the specification
+  return `# Conformance of \`cloud local\` to the specification
 
-\`cloud conformance\` checks a cloud against both documents of the specification, statement by statement. This is what it finds of \`cloud local\`; \`test/proof/conformance.test.ts\` compares this table with a run, and \`npx vitest run -c .config/vitest.config.ts --project proof test/proof/conformance.test.ts --update\` writes it anew.
+\`cloud conformance\` checks a cloud against both documents of the specification, statement by statement. This table shows the results for \`cloud local\`. \`test/proof/conformance.test.ts\` compares it with a run, and \`npx vitest run -c .config/vitest.config.ts --project proof test/proof/conformance.test.ts --update\` rewrites it.
 
 | check | section | statement | result |
 | --- | --- | --- | --- |
@@ -95,7 +95,7 @@ describe('cloud conformance', () => {
     expect(code).toBe(0);
     expect(verdicts.filter(({ result }) => result === 'as specified').length).toBeGreaterThan(30);
     expect(new Set(verdicts.filter(({ result }) => result === 'skipped').map(({ detail }) => detail))).toEqual(
-      new Set(['it changes something (--read-only)']),
+      new Set(['it makes changes (--read-only)']),
     );
     const sent = (await user.json<{ id: number; method: string }[]>('local', 'requests')).filter(({ id }) => id > (latest?.id ?? 0));
     expect(new Set(sent.map(({ method }) => method))).toEqual(new Set(['GET']));
@@ -194,7 +194,7 @@ describe('a run that is ended', { timeout: 300_000 }, () => {
     const before = await listAll();
     const { child, end, note } = await begin();
     child.kill(signal);
-    expect([await end, note()]).toEqual([[null, signal], expect.stringContaining('Interrupted: removing what was made')]);
+    expect([await end, note()]).toEqual([[null, signal], expect.stringContaining('Interrupted: removing the created resources')]);
     expect(await listAll()).toBe(before);
   });
 

@@ -157,7 +157,7 @@ describe('local stop ends the service', () => {
   test('that is suspended, or hangs', { timeout: 60_000 }, async () => {
     await start();
     process.kill(local.pid, 'SIGSTOP');
-    expect(await stop()).toBe(`Killed process ${local.pid}, which did not end by itself\n`);
+    expect(await stop()).toBe(`Killed process ${local.pid}, which did not end in time\n`);
     await start();
     expect(await ping(local.computeUrl)).toBeLessThan(1000);
   });
@@ -166,7 +166,7 @@ describe('local stop ends the service', () => {
     await start();
     rmSync(join(local.dataDir, 'run.json'));
     const { stderr } = await user.cloud(['local', 'reset', '-y', '--data', local.dataDir]);
-    expect(stderr).toBe('The services hold what their first start made\n');
+    expect(stderr).toBe('The services have the state of their first start\n');
     expect(await stop()).toBe('Stopped\n');
   });
 });

@@ -147,7 +147,7 @@ test('the guided tour says that jobs are off, and goes on', () => {
   const home = mkdtempSync(join('/tmp', 'cloud-no-sandbox-'));
   try {
     const { status, stdout } = runWithoutNamespaces(home, 'cloud local try');
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/# No job is shown: jobs are off: .*\n[^]*Everything works/u)]);
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/# Jobs are skipped: jobs are off: .*\n[^]*Everything works/u)]);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }

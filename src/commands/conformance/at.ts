@@ -69,14 +69,14 @@ async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void
 
 /** Turns a mismatch in the creation of a shared resource into a skip. */
 function explainNeed(error: unknown): unknown {
-  return error instanceof Mismatch ? new Skip(`needs what could not be made: ${error.message}`, { cause: error }) : error;
+  return error instanceof Mismatch ? new Skip(`a required resource could not be created: ${error.message}`, { cause: error }) : error;
 }
 
 export function createAt(probe: Probe): At {
   const decisions: string[] = [];
   const { requests, account, run, made, now, interrupted } = probe;
   const send = (service: ServiceName, method: string, path: string, given?: Given): Promise<Response> => {
-    if (requests.urls[service] === undefined) throw new Skip(`the profile has no address of the ${service} service`);
+    if (requests.urls[service] === undefined) throw new Skip(`the profile has no address for the ${service} service`);
     return requests.send(service, method, path, given);
   };
   const at: At = {
@@ -102,7 +102,8 @@ export function createAt(probe: Probe): At {
         at.decide(other.decision);
         return response;
       }
-      if (probe.isSubUser && response.status === 403) throw new Skip(`the sub-user may not do this: ${describeResponse(response)}`);
+      if (probe.isSubUser && response.status === 403)
+        throw new Skip(`the sub-user is not allowed to do this: ${describeResponse(response)}`);
       throw new Mismatch(difference);
     },
     assert: (isSo, found) => {
@@ -116,7 +117,7 @@ export function createAt(probe: Probe): At {
       for (let pause = 20; ; pause = Math.min(2000, pause * 1.5)) {
         const found = await ask();
         if (found !== undefined) return found;
-        if (now() > end) throw new Mismatch(`${what}: not within ${timeoutMs / 1000} s`);
+        if (now() > end) throw new Mismatch(`${what}: not true after ${timeoutMs / 1000} s`);
         await pauseFor(pause, interrupted);
       }
     },

@@ -17,10 +17,10 @@ const loaders: Readonly<Record<Area, () => Promise<Checks>>> = {
 };
 
 const options = {
-  area: choice('Only this part of the specification', areas),
-  check: texts('Only the check with this id, such as storage/put-object', { placeholder: 'ID' }),
-  readOnly: flag('Only what changes nothing'),
-  machine: text('Make images of this instance, which must be prepared and stopped', { placeholder: 'UUID' }),
+  area: choice('Check only this part of the specification', areas),
+  check: texts('Run only the check with this id, such as storage/put-object', { placeholder: 'ID' }),
+  readOnly: flag('Run only checks that change nothing'),
+  machine: text('Create images of this instance, which must be prepared and stopped', { placeholder: 'UUID' }),
   importImage: text('Import this image of another datacenter', { placeholder: 'DATACENTER=UUID' }),
 };
 
@@ -28,7 +28,7 @@ async function loadChecks(chosen: readonly Area[], ids: readonly string[]): Prom
   const checks = (await Promise.all(chosen.map((area) => loaders[area]()))).flat();
   const unknown = ids.find((id) => !checks.some((each) => `${each.area}/${each.id}` === id));
   if (unknown !== undefined)
-    throw new UsageError(`--check ${unknown}: there is no such check`, { hint: 'cloud conformance --read-only -o name lists them' });
+    throw new UsageError(`--check ${unknown}: unknown check`, { hint: 'to list them: cloud conformance --read-only -o name' });
   return ids.length === 0 ? checks : checks.filter(({ area, id }) => ids.includes(`${area}/${id}`));
 }
 
@@ -36,7 +36,7 @@ function readImport(given: string | undefined): Probe['foreignImage'] {
   if (given === undefined) return undefined;
   const [, datacenter, id] = /^([^=/]+)=([\da-f-]{36})$/iu.exec(given) ?? [];
   if (datacenter !== undefined && id !== undefined) return [datacenter, id];
-  throw new UsageError(`--import-image ${given}: must be a datacenter and the id of an image`, {
+  throw new UsageError(`--import-image ${given}: must be DATACENTER=UUID, a datacenter and the id of an image`, {
     hint: 'for example --import-image west=4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53',
   });
 }
@@ -91,15 +91,15 @@ function createCleanup(invocation: Context, services: Services, run: string, kep
   const isLeft = createLeftoverTest(invocation.state, invocation.world);
   return async () => {
     const failures = await removeMade(invocation, services, (name) => name.startsWith(run) || isLeft(name), kept);
-    if (failures.length > 0) invocation.warn(`not everything could be removed; the next run tries again: ${failures.join('; ')}`);
+    if (failures.length > 0) invocation.warn(`some resources could not be removed; the next run tries again: ${failures.join('; ')}`);
     else endRun(invocation.state, run);
   };
 }
 
 export const conformance = command({
-  summary: 'Check a cloud against the specification, statement by statement',
+  summary: 'Check whether a cloud conforms to the specification',
   description:
-    'Sends the requests of each section of both documents of the specification and looks at the responses. A statement is kept as specified; or as deployed services do, with the decision that tells of it; or neither, with what was found; or skipped, with the reason. Everything that is made has a name that begins with conformance- and is removed at the end, also after Ctrl-C; what a killed run left is removed by the next. The account of the profile needs no further right. Requests are not tried again unless --retries is given. The exit status is 1 when a statement is neither.',
+    'Sends requests for each section of both documents of the specification and checks the responses. The result of a statement is: as specified; as deployed services do, with the decision; neither, with the actual behaviour; or skipped, with the reason. All created resources have names that begin with conformance- and are removed at the end, also after Ctrl-C; the next run removes those of a killed run. The account of the profile needs no special permissions. Requests are retried only with --retries. The exit status is 1 if the result of a statement is neither.',
   options,
   run: async (invocation) => {
     const { options: given, world, note } = invocation;
@@ -127,7 +127,7 @@ export const conformance = command({
       made: new Map(),
     };
     const finish = async (): Promise<void> => {
-      if (interrupted.aborted) note('Interrupted: removing what was made');
+      if (interrupted.aborted) note('Interrupted: removing the created resources');
       await clean();
       requests.close();
     };
@@ -144,11 +144,11 @@ export const conformance = command({
     });
   },
   examples: [
-    { line: 'cloud conformance --read-only', help: 'Without a change' },
-    { line: 'cloud conformance --area storage', help: 'All statements about the object storage' },
+    { line: 'cloud conformance --read-only', help: 'Only checks that change nothing' },
+    { line: 'cloud conformance --area storage', help: 'Only statements about the object storage' },
     {
       line: 'cloud conformance --read-only -j --jq \'.[] | select(.result == "neither")\'',
-      help: 'What does not hold, of what reading shows',
+      help: 'Failed statements of the read-only checks',
     },
   ],
 });

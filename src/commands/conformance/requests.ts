@@ -75,7 +75,7 @@ export function createRequests(invocation: Context): Requests {
 
   async function sendBare(service: ServiceName, method: string, target: string, given: Given): Promise<Response> {
     const base = urls[service];
-    if (!base) throw new Mismatch(`no address of the ${service} service is known`);
+    if (!base) throw new Mismatch(`no address for the ${service} service is known`);
     const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + target);
     if (given.isPlain) url.protocol = 'http:';
     const { body, headers } = toBody(given);

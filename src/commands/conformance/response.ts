@@ -90,7 +90,7 @@ function codeOf(response: Response): string | undefined {
 /** Request, status and code of a response: `GET /my/x answered 404 ResourceNotFound`. */
 export function describeResponse(response: Response): string {
   const code = response.status >= 400 ? codeOf(response) : undefined;
-  return `${response.request} answered ${response.status}${code === undefined ? '' : ` ${code}`}`;
+  return `${response.request} returned ${response.status}${code === undefined ? '' : ` ${code}`}`;
 }
 
 function listed<T>(value: T | readonly T[]): readonly T[] {
@@ -109,6 +109,6 @@ export function findDifference(response: Response, { status, code, headers = {},
     if (!pattern.test(value)) return `${told} with ${name}: ${value}`;
   }
   if (empty && response.body.length > 0) return `${told} with a body of ${response.body.length} bytes`;
-  if (body !== undefined && !response.body.equals(Buffer.from(body))) return `${told} with other content than was stored`;
+  if (body !== undefined && !response.body.equals(Buffer.from(body))) return `${told} with other content than stored`;
   return undefined;
 }

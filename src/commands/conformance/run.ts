@@ -19,7 +19,7 @@ export interface Verdict {
 }
 
 async function judge(check: Check, probe: Probe): Promise<Pick<Verdict, 'result' | 'detail'>> {
-  if (probe.isReadOnly && !check.reads) return { result: 'skipped', detail: 'it changes something (--read-only)' };
+  if (probe.isReadOnly && !check.reads) return { result: 'skipped', detail: 'it makes changes (--read-only)' };
   const at = createAt(probe);
   try {
     await check.run(at);

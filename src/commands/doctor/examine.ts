@@ -25,7 +25,7 @@ function checkProfile(context: Context): Finding {
   const sources = [...new Set(Object.values(values).map(({ source }) => source))].filter((source) => source !== 'default');
   if (sources.length === 0) {
     const fix = 'cloud profile create NAME\nto try everything on this machine: cloud local start';
-    return failed('profile', 'there is none, and no setting in the environment', fix);
+    return failed('profile', 'no profile exists, and the environment has no settings', fix);
   }
   const profile = sources.find((source) => source.startsWith('profile '));
   const others = sources.filter((source) => source !== profile);
@@ -45,12 +45,12 @@ function describeSettings(context: Context): Finding[] {
 function describeTls(context: Context): Finding[] {
   const { ca, insecure } = context.settings();
   if (insecure !== undefined && insecure.value === 'true') {
-    return [warning('tls', `certificates are not checked (${insecure.source})`, 'give the authority with --ca FILE instead')];
+    return [warning('tls', `certificates are not checked (${insecure.source})`, 'give the certificate authority with --ca FILE instead')];
   }
   if (ca === undefined) return [];
   try {
     statSync(ca.value);
-    return [ok('tls', `authorities of ${ca.value}`)];
+    return [ok('tls', `certificate authorities from ${ca.value}`)];
   } catch (error) {
     return [fail('tls', error)];
   }
@@ -69,16 +69,16 @@ function isOtherService(error: unknown, check: ServiceName): boolean {
 function explainSwapped({ settings }: Context, check: ServiceName): Finding {
   const { url, storUrl } = settings();
   const [own, other] = check === 'compute' ? [url, storUrl] : [storUrl, url];
-  const fix = `where the two URLs are swapped: cloud profile edit --url ${quoteShell(storUrl?.value ?? '')} --stor-url ${quoteShell(url?.value ?? '')}`;
+  const fix = `if the two URLs are swapped: cloud profile edit --url ${quoteShell(storUrl?.value ?? '')} --stor-url ${quoteShell(url?.value ?? '')}`;
   const detail = `${own?.value ?? ''} is not an address of the ${check} service`;
   return failed(check, detail, other && fix);
 }
 
 function checkClock(headers: Readonly<Record<string, string>>, now: () => number): Finding {
   const skew = readSkew({ headers }, now) ?? 0;
-  const detail = skew === 0 ? 'as the service has it' : `${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} the service`;
+  const detail = skew === 0 ? 'in sync with the service' : `${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} the service`;
   if (Math.abs(skew) < tolerableSkew) return ok('clock', detail);
-  return warning('clock', detail, 'set the clock of this machine: signatures are refused from 300 s on');
+  return warning('clock', detail, 'set the clock of this machine: signatures are rejected from 300 s on');
 }
 
 async function* checkCompute(context: Context): AsyncGenerator<Finding> {
@@ -88,7 +88,7 @@ async function* checkCompute(context: Context): AsyncGenerator<Finding> {
     const { compute } = await import('../../api/compute.ts');
     const { headers, value } = await context.compute.answer(compute.ping, {});
     const versions = value.cloudapi?.versions?.join(', ') ?? 'unknown';
-    yield ok('compute', `${settings().url?.value ?? ''} answers in ${world.now() - started} ms; API versions ${versions}`);
+    yield ok('compute', `${settings().url?.value ?? ''} responds in ${world.now() - started} ms; API versions ${versions}`);
     yield checkClock(headers, world.now);
   } catch (error) {
     yield isOtherService(error, 'compute') ? explainSwapped(context, 'compute') : fail('compute', await context.refine(error));
@@ -105,13 +105,13 @@ async function* checkCompute(context: Context): AsyncGenerator<Finding> {
 async function checkStorage(context: Context): Promise<Finding> {
   const { settings, world, account } = context;
   const address = settings().storUrl?.value;
-  if (address === undefined) return warning('storage', 'no address is known', 'cloud profile edit --stor-url URL');
+  if (address === undefined) return warning('storage', 'no address is set', 'cloud profile edit --stor-url URL');
   const started = world.now();
   try {
     const { storage } = await import('../../api/storage.ts');
     // The response to a HEAD request would not say why it is refused.
     await context.storage.answer(storage.listDirectory, { account, path: 'stor', limit: 1 });
-    return ok('storage', `${address} answers in ${world.now() - started} ms`);
+    return ok('storage', `${address} responds in ${world.now() - started} ms`);
   } catch (error) {
     return isOtherService(error, 'storage') ? explainSwapped(context, 'storage') : fail('storage', await context.refine(error));
   }
@@ -120,7 +120,7 @@ async function checkStorage(context: Context): Promise<Finding> {
 const memoryLimits: Readonly<Record<string, string>> = {
   'cgroup v1': 'by a control group (v1)',
   'cgroup v2': 'by a control group (v2)',
-  sampling: 'by RLIMIT_DATA for each process and by what all use together, looked at every 50 ms',
+  sampling: 'by RLIMIT_DATA for each process, and by the total, checked every 50 ms',
 };
 
 /** How the local service that the settings name isolates tasks of jobs from the rest of this machine. */
@@ -132,12 +132,12 @@ function* checkJobs({ settings, paths }: Context): Generator<Finding> {
     yield warning('jobs', jobsOff);
     return;
   }
-  const limits = `memory is limited ${memoryLimits[memoryLimit] ?? 'by nothing'}, disk by RLIMIT_FSIZE and by what is written, looked at every 200 ms`;
+  const limits = `memory is limited ${memoryLimits[memoryLimit] ?? 'by nothing'}, disk by RLIMIT_FSIZE and by the total written, checked every 200 ms`;
   yield isolation === 'none'
     ? warning('jobs', `tasks run without a sandbox; ${limits}`, 'start the service without --isolation none')
-    : ok('jobs', `tasks run in a sandbox of ${isolation}; ${limits}`);
+    : ok('jobs', `tasks run in a sandbox (${isolation}); ${limits}`);
   const pattern = readCorePattern() ?? '';
-  const detail = `this machine passes core files on (kernel.core_pattern is "${pattern}"), so that jobs store none`;
+  const detail = `this machine sends core files elsewhere (kernel.core_pattern is "${pattern}"), so that jobs store none`;
   if (/^[|/]/u.test(pattern)) yield warning('cores', detail, 'sysctl kernel.core_pattern=core');
 }
 
@@ -154,7 +154,7 @@ function checkCache({ paths }: Context, clears: boolean): Finding {
     readFolder(cache)
       .map((name) => findFolderProblem([`${cache}/${name}`]))
       .find(Boolean);
-  if (problem !== undefined) return warning('cache', `not used: ${problem}`, 'name a folder of your own: export XDG_CACHE_HOME=DIR');
+  if (problem !== undefined) return warning('cache', `not used: ${problem}`, 'use a folder of your own: export XDG_CACHE_HOME=DIR');
   if (!clears) return ok('cache', cache);
   rmSync(cache, { recursive: true, force: true });
   return ok('cache', `${cache}: cleared`);

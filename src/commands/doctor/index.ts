@@ -19,8 +19,8 @@ function printFinding({ check, status, detail, fix }: Finding, paint: Paint): st
 export const doctor = command({
   summary: 'Check program, machine, profile, keys, agent, TLS, clock and both services',
   description:
-    'Looks at everything that a request needs, in the order in which it needs it, and says what to do where something is wrong. Nothing is changed but by --clear-cache. The exit status is 0 when nothing failed. The output is all that a report of a bug needs; there is no password, key or signature in it.',
-  options: { clearCache: flag('Delete the cache first: compiled code, TLS sessions and remembered answers') },
+    'Checks everything that a request needs, in this order, and shows how to fix each problem. Changes nothing except with --clear-cache. The exit status is 0 if no check failed. Include the output in bug reports; it contains no password, key or signature.',
+  options: { clearCache: flag('Delete the cache first: compiled code, TLS sessions and cached responses') },
   run: async (invocation) => {
     const found = examine(invocation, { clearsCache: invocation.options.clearCache });
     const findings = countEach(
@@ -35,8 +35,8 @@ export const doctor = command({
     return bytes(mapEach(findings, (finding) => Buffer.from(printFinding(finding, paint))));
   },
   examples: [
-    { line: 'cloud doctor', help: 'Why does it not work?' },
+    { line: 'cloud doctor', help: 'Find out why a command fails' },
     { line: 'cloud doctor --profile local -j', help: 'Another profile, as JSON' },
-    { line: 'cloud doctor --clear-cache', help: 'Begin with an empty cache' },
+    { line: 'cloud doctor --clear-cache', help: 'Check with an empty cache' },
   ],
 });

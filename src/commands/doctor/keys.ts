@@ -25,21 +25,21 @@ function checkUse(context: Context, key: LocalKey, service: ServiceName): Findin
   const takesCurve = service === 'storage' && key.type === 'ecdsa' && readFlag(context.settings().storEcdsa);
   if (takesCurve || key.usableFor.includes(service)) return [];
   const types = service === 'compute' ? 'RSA and ECDSA' : 'RSA and DSA';
-  const fix = `create one: ssh-keygen -t rsa -b 3072${service === 'storage' ? '\nor name another for the storage: the setting storKeyId' : ''}`;
-  return [failed('key', `the ${service} service takes ${types} keys, and this one is ${key.type}`, fix)];
+  const fix = `create one: ssh-keygen -t rsa -b 3072${service === 'storage' ? '\nor set another key for the object storage: the setting storKeyId' : ''}`;
+  return [failed('key', `the ${service} service accepts ${types} keys, but this one is ${key.type}`, fix)];
 }
 
 function describeKey(key: LocalKey): Finding {
   const detail = `${key.type} ${key.bits}, ${key.md5}, ${key.source}${key.encrypted ? ', encrypted' : ''}`;
   if (key.problem !== undefined) return warning('key', detail, key.problem);
-  if (key.encrypted) return { check: 'key', status: 'ok', detail, fix: `to give its passphrase once: ssh-add ${quoteShell(key.source)}` };
+  if (key.encrypted) return { check: 'key', status: 'ok', detail, fix: `to enter its passphrase once: ssh-add ${quoteShell(key.source)}` };
   return ok('key', detail);
 }
 
 function findWindow({ settings }: Context): Finding[] {
   const { signWindow } = settings();
   const seconds = signWindow === undefined ? 0 : readCount(signWindow);
-  return seconds === 0 ? [] : [ok('key', `one signature is used for ${Math.min(240, seconds)} s (${signWindow?.source ?? ''})`)];
+  return seconds === 0 ? [] : [ok('key', `a signature is reused for ${Math.min(240, seconds)} s (${signWindow?.source ?? ''})`)];
 }
 
 function checkChosen(context: Context, keys: readonly LocalKey[], id: string, services: readonly ServiceName[]): Finding[] {
@@ -47,8 +47,8 @@ function checkChosen(context: Context, keys: readonly LocalKey[], id: string, se
   if (found) return [describeKey(found), ...services.flatMap((service) => checkUse(context, found, service))];
   const usable = keys.filter(({ usableFor }) => usableFor.includes('compute'));
   const fixes = usable.map(({ md5, source }) => `cloud profile edit --key-id ${md5}  (${source})`);
-  const fix = fixes.join('\n') || 'cloud keys local shows the keys of this machine';
-  return [failed('key', `no private key with the fingerprint ${id} is in the ssh-agent or in ~/.ssh`, fix)];
+  const fix = fixes.join('\n') || 'to list the keys of this machine: cloud keys local';
+  return [failed('key', `no private key with the fingerprint ${id} in the ssh-agent or in ~/.ssh`, fix)];
 }
 
 /** Checks the agent and the keys that sign requests. */
@@ -66,8 +66,8 @@ export async function* checkKeys(context: Context, services: readonly ServiceNam
       yield* (storKeyId === undefined ? services : (['compute'] as const)).flatMap((service) => checkUse(context, found, service));
     }
   } else if (keyId === undefined) {
-    const fix = 'cloud keys local shows the keys of this machine\ncloud profile edit --key-id FINGERPRINT';
-    yield failed('key', 'no key is named', fix);
+    const fix = 'to list the keys of this machine: cloud keys local\ncloud profile edit --key-id FINGERPRINT';
+    yield failed('key', 'no key is set', fix);
   } else yield* checkChosen(context, keys, keyId.value, storKeyId === undefined ? services : ['compute']);
   if (storKeyId !== undefined) yield* checkChosen(context, keys, storKeyId.value, ['storage']);
   yield* findWindow(context);

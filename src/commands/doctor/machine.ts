@@ -24,10 +24,10 @@ async function checkDatabase(): Promise<Finding> {
 
 async function checkService(context: Context): Promise<Finding> {
   const found = await findService(context.world, dataDirOf(context, undefined));
-  if (found === undefined) return ok('service', 'no local service runs');
+  if (found === undefined) return ok('service', 'no local service is running');
   const { pid, version = 'before 0.2.0', commit = 'unknown', computeUrl } = found.running;
   const detail = `local service ${version} (commit ${commit}), process ${pid}, ${computeUrl}`;
-  if (!found.answers) return warning('service', `${detail}: does not answer in time`, `kill ${pid}`);
+  if (!found.answers) return warning('service', `${detail}: does not respond in time`, `kill ${pid}`);
   const difference = describeDifference(found.running);
   if (difference === undefined) return ok('service', detail);
   return warning('service', `${detail}: another release`, 'cloud local stop && cloud local start');
@@ -35,7 +35,7 @@ async function checkService(context: Context): Promise<Finding> {
 
 function checkCompletion({ world }: Context): Finding[] {
   return findStale(world).map((shell) =>
-    warning('completion', `the completion of ${shell} is a copy that an earlier release made`, `cloud completion ${shell} --install`),
+    warning('completion', `the completion of ${shell} was installed by an earlier release`, `cloud completion ${shell} --install`),
   );
 }
 
@@ -47,7 +47,7 @@ export function describeCores(pattern: string): Finding | undefined {
   if (/^core(?:\.%p)?$/.test(pattern)) return undefined;
   return ok(
     'cores',
-    `core files of job tasks are not kept, and child processes that dump core fail no task: the kernel writes them to ${escapeControl(pattern)}`,
+    `core files of job tasks are not stored, and child processes that dump core fail no task: the kernel writes them to ${escapeControl(pattern)}`,
   );
 }
 

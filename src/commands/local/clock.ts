@@ -25,15 +25,15 @@ function readChange(action: string | undefined, value: string | undefined, behin
 }
 
 export const clock = command({
-  summary: 'Show or set the clock of a service that runs',
+  summary: 'Show or set the clock of a running service',
   description:
-    'Timestamps, signed URLs, the making of images, rules that look at the time and reads that lag follow it: set gives it another time, from which it goes on; advance lets time pass without waiting; reset makes it the clock of this machine again. The dates of requests are compared with the clock of this machine, so that clients go on unchanged; skew moves that check alone, by more than 300 seconds where they are to be refused. Durations, such as time limits of jobs, are real. A service that is started anew has the clock of the machine. OFFSET and SKEW are milliseconds.',
+    'The clock applies to timestamps, signed URLs, image creation, rules with a time and delayed reads. set starts it at another time; advance moves it forward without waiting; reset returns it to the clock of this machine. Clients need no change, because the Date of requests is compared with the clock of this machine. skew shifts this check alone; above 300 seconds, requests are rejected. Durations, such as time limits of jobs, are real. A restart resets the clock. OFFSET and SKEW are milliseconds.',
   arguments: {
-    action: maybe('What to do; without it the clock is shown', { choices: actions }),
-    value: maybe('Time in ISO 8601, UTC unless it says otherwise, for set; duration, such as 90s or 1h30m, for advance and skew'),
+    action: maybe('Action; shows the clock when absent', { choices: actions }),
+    value: maybe('For set: time in ISO 8601, UTC by default; for advance and skew: duration, such as 90s or 1h30m'),
   },
   usage: '[set TIME|advance DURATION|skew DURATION|reset]',
-  options: { ...controlOption, behind: flag('With skew: let the service be behind, not ahead') },
+  options: { ...controlOption, behind: flag('With skew: put the service behind, not ahead') },
   run: async (invocation) => {
     const { args, options } = invocation;
     const change = readChange(args.action, args.value, options.behind);
@@ -43,7 +43,7 @@ export const clock = command({
   examples: [
     { line: 'cloud local clock advance 10m', help: 'Ten minutes later' },
     { line: 'cloud local clock set 2027-02-28T23:59:50Z', help: 'Shortly before the end of a month' },
-    { line: 'cloud local clock skew 10m', help: 'What does a program do on a machine that is ten minutes late?' },
+    { line: 'cloud local clock skew 10m', help: 'Test a program on a machine that is ten minutes late' },
     { line: 'cloud local clock reset', help: 'After a test' },
   ],
 });

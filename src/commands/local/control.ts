@@ -12,7 +12,7 @@ import { folderPath } from '../../cli/parameters.ts';
 export const controlVariable = 'CLOUD_LOCAL_DATA';
 
 export const controlOption = {
-  data: folderPath(`Folder of the data of the service; of ${controlVariable} in the environment when absent`),
+  data: folderPath(`Folder of the data of the service; ${controlVariable} in the environment by default`),
 };
 
 /** The data directory of the service that a command controls. */
@@ -33,7 +33,7 @@ function explainFailure(dataDir: string, cause: NodeJS.ErrnoException): Error {
     return new LocalError(`no service runs on ${dataDir}`, { hint: 'cloud local start', cause });
   if (isAbsent) {
     return new LocalError(`the service on ${dataDir} (process ${pid}) has no control interface`, {
-      hint: 'its log says why: cloud local logs; one of an older release has none: cloud local stop && cloud local start',
+      hint: 'see its log for the reason: cloud local logs; a service of an older release has none: cloud local stop && cloud local start',
       cause,
     });
   }
@@ -44,7 +44,7 @@ function readJson(dataDir: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new NetworkError(`${controlSocketOf(dataDir)} gave an answer that is not JSON`, { cause: error });
+    throw new NetworkError(`${controlSocketOf(dataDir)} sent a response that is not JSON`, { cause: error });
   }
 }
 

@@ -34,16 +34,16 @@ function measureFolder(folder: string): { files: number; size: number } {
 }
 
 export const status = command({
-  summary: 'Show whether the services run, where, since when and how much they hold',
+  summary: 'Show whether the services run, their addresses, start time and size of data',
   description:
-    'Exits with 0 whether they run or not: see the field running. One that runs and is too busy to answer in time, or hangs, has false in the field answers.',
+    'Exits with 0 whether the services run or not: see the field running. The field answers is false when a running service is too busy to respond in time, or hangs.',
   options: dataOption,
   run: async (invocation) => {
     const { options, world, warn } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
     const found = await findService(world, dataDir);
     const held = measureFolder(dataDir);
-    if (found?.answers === false) warn(`process ${found.running.pid} runs but does not answer in time: it is busy or hangs`);
+    if (found?.answers === false) warn(`process ${found.running.pid} runs but does not respond in time: it is busy or hangs`);
     if (found?.running.jobsOff !== undefined) warn(found.running.jobsOff);
     const contents = measureFolder(join(dataDir, 'bytes'));
     const running = found?.running;
@@ -74,7 +74,7 @@ export const status = command({
     );
   },
   examples: [
-    { line: 'cloud local status', help: 'Does it run?' },
+    { line: 'cloud local status', help: 'Check whether the services run' },
     { line: 'cloud local status -j --columns running', help: 'For scripts' },
   ],
 });
@@ -84,8 +84,8 @@ async function* readAll(files: readonly string[]): AsyncGenerator<Uint8Array> {
 }
 
 export const logs = command({
-  summary: 'Print what the services logged',
-  description: 'Of a service that local start started: its latest requests, 64 MiB of them or more.',
+  summary: 'Print the log of the services',
+  description: 'The log of services started by local start: at least the latest 64 MiB.',
   options: dataOption,
   run: async (invocation) => {
     const dataDir = dataDirOf(invocation, invocation.options.data);
@@ -94,15 +94,15 @@ export const logs = command({
     return bytes(readAll(files));
   },
   examples: [
-    { line: 'cloud local logs | tail', help: 'The latest' },
+    { line: 'cloud local logs | tail', help: 'Latest lines' },
     { line: 'cloud local logs | grep " 500 "', help: 'Failures' },
   ],
 });
 
 export const reset = command({
-  summary: 'Delete everything that the services hold',
+  summary: 'Delete all data of the services',
   description:
-    'While they run they begin anew: what is left is what their first start made, the accounts with the keys that they sign with, samples, and snapshots. Addresses, clock and faults stay, so that programs go on. At rest the data directory is removed, with all that is in it.',
+    'Running services return to the state after their first start: accounts with their keys, and samples. Snapshots, addresses, clock and faults stay, so that programs can continue. For stopped services the data directory is removed with everything in it.',
   options: { ...controlOption, yes: flag('Do not ask', { short: 'y' }) },
   run: async (invocation) => {
     const { options, world, note } = invocation;
@@ -116,12 +116,12 @@ export const reset = command({
     if (!options.yes) await confirm(world, `Delete all data in ${dataDir}?`);
     if (isRunning) await control(dataDir, 'reset', {});
     else rmSync(dataDir, { recursive: true });
-    note(isRunning ? 'The services hold what their first start made' : `Deleted ${dataDir}`);
+    note(isRunning ? 'The services have the state of their first start' : `Deleted ${dataDir}`);
     return undefined;
   },
   examples: [
-    { line: 'cloud local reset -y', help: 'Begin anew, between tests for example' },
+    { line: 'cloud local reset -y', help: 'Start over, for example between tests' },
     { line: 'cloud local stop && cloud local reset -y', help: 'Remove everything, keys included' },
-    { line: 'cloud local reset --data ./data', help: 'One with its own data; asks first' },
+    { line: 'cloud local reset --data ./data', help: 'Services with their own data; asks first' },
   ],
 });

@@ -21,30 +21,30 @@ function readRate(rate: string | undefined): number | undefined {
 }
 
 const list = command({
-  summary: 'List the failures that the service was told to have, with how often they happened',
+  summary: 'List the faults of a running service, with how often they occurred',
   options: controlOption,
   run: async (invocation) => showFaults((await control(controlledDataOf(invocation, invocation.options.data), 'faults', {})).faults),
   examples: [
-    { line: 'cloud local faults list', help: 'With how often each happened' },
-    { line: 'cloud local faults list -j --columns operation,failure,injected', help: 'For a test that checks that something failed' },
+    { line: 'cloud local faults list', help: 'Each with the number of its failures' },
+    { line: 'cloud local faults list -j --columns operation,failure,injected', help: 'For a test that checks that a request failed' },
   ],
 });
 
 const add = command({
-  summary: 'Tell the service to have a failure',
+  summary: 'Add a fault to a running service',
   description:
-    'FAILURE is a status (503), a code (InternalError), both (503:Busy), or a word. throttle: 420 of the compute service, 429 of the object storage. close: the connection is closed without a response. latency:2s: the response is late. cut, stall: the body of the response breaks off, or stops to come, after half of it or so many bytes (cut:64K); cut-upload, stall-upload: the same of the body of the request. stale:3s: a read of users, roles or policies shows what was there before, of changes since the rule was made. wrong-md5: headers with an MD5 have a wrong one. 204: getjob and getmultipartupload succeed without a record; imagecreation fails in one of its codes. Only requests that are allowed fail so; of several rules the first that fits counts.',
+    'FAILURE is a status (503), a code (InternalError), both (503:Busy), or a word. throttle: 420 from the compute service, 429 from the object storage. close: the connection is closed without a response. latency:2s: the response is delayed. cut, stall: the response body ends early, or stalls, after half of it or a number of bytes (cut:64K); cut-upload, stall-upload: the same for the request body. stale:3s: reads of users, roles or policies do not show changes of that time made after the fault was added. wrong-md5: headers with an MD5 contain a wrong one. 204: getjob and getmultipartupload succeed without a body; imagecreation fails with one of its codes. Faults apply only to authorised requests; the first matching fault is used.',
   arguments: {
     operation: one('Operation as in policies, such as getobject; * for all', { values: 'action' }),
-    failure: one('What is to happen'),
+    failure: one('Failure; see above'),
   },
   options: {
     ...controlOption,
-    path: text('Only for requests whose path fits; * stands for any characters', { placeholder: 'PATTERN' }),
+    path: text('Only for requests whose path matches; * matches any characters', { placeholder: 'PATTERN' }),
     fromAccount: text('Only for requests of this account and its users', { placeholder: 'LOGIN' }),
-    count: number('So many times; always when absent', { range: [1, Number.MAX_SAFE_INTEGER] }),
-    rate: text('For some requests only: 0.1 for one in ten', { placeholder: 'RATE' }),
-    seed: number('With the same seed, --rate chooses the same requests again; shown when absent', { range: [0, 2 ** 32 - 1] }),
+    count: number('Number of failures; unlimited by default', { range: [1, Number.MAX_SAFE_INTEGER] }),
+    rate: text('Fraction of requests that fail: 0.1 for one in ten', { placeholder: 'RATE' }),
+    seed: number('With the same seed, --rate selects the same requests; shown when absent', { range: [0, 2 ** 32 - 1] }),
   },
   run: async (invocation) => {
     const { args, options } = invocation;
@@ -53,15 +53,15 @@ const add = command({
     return showFaults([await control(controlledDataOf(invocation, options.data), 'addFault', rule)]);
   },
   examples: [
-    { line: 'cloud local faults add getobject 503 --count 1', help: 'Does a program try again?' },
-    { line: "cloud local faults add putobject stall-upload:1M --path '*/backups/*'", help: 'Does it notice that nothing goes on?' },
-    { line: "cloud local faults add '*' close --rate 0.1 --seed 7", help: 'One request in ten, the same ones each time' },
+    { line: 'cloud local faults add getobject 503 --count 1', help: 'Test that a program retries' },
+    { line: "cloud local faults add putobject stall-upload:1M --path '*/backups/*'", help: 'Test that a program notices a stalled upload' },
+    { line: "cloud local faults add '*' close --rate 0.1 --seed 7", help: 'One request in ten, the same ones in each run' },
   ],
 });
 
 const clear = command({
-  summary: 'End failures, and let the requests go on that they hold',
-  arguments: { ids: some('Failures by their ids; all when absent') },
+  summary: 'Remove faults; requests that they stall continue',
+  arguments: { ids: some('Ids of faults; all by default') },
   options: controlOption,
   run: async (invocation) => {
     const { args, options, note } = invocation;
@@ -78,14 +78,17 @@ const clear = command({
     return undefined;
   },
   examples: [
-    { line: 'cloud local faults clear', help: 'All of them' },
-    { line: 'cloud local faults add ping 500 && cloud local faults clear "$(cloud local faults list -o name | tail -1)"', help: 'One' },
+    { line: 'cloud local faults clear', help: 'Remove all' },
+    {
+      line: 'cloud local faults add ping 500 && cloud local faults clear "$(cloud local faults list -o name | tail -1)"',
+      help: 'Remove one',
+    },
   ],
 });
 
 export const faults = group({
-  summary: 'Let a service that runs have failures, and end them',
+  summary: 'Add and remove faults of a running service',
   description:
-    'For the failures that clients must handle: status, delay, broken and stalled bodies, throttling, stale reads, wrong MD5. --fault of start, serve and run takes the same: --fault getobject=503*1,putobject=latency:2s. The log of the service has a line for each failure.',
+    'Faults cause the failures that clients must handle: status, delay, broken and stalled bodies, throttling, stale reads, wrong MD5. --fault of start, serve and run takes the same: --fault getobject=503*1,putobject=latency:2s. The log of the service has a line for each failure.',
   commands: { list, add, clear },
 });

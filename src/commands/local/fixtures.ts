@@ -39,7 +39,7 @@ export function readFixtures(source: string): Lines {
   if (!names.some((name) => known.includes(name))) return [putTree(source, 'stor')];
   const other = names.find((name) => !known.includes(name));
   if (other !== undefined)
-    throw new UsageError(`${join(source, other)}: beside ${trees.join(', ')} and ${accessFile} nothing else is put in`, {
+    throw new UsageError(`${join(source, other)}: only ${trees.join(', ')} and ${accessFile} are allowed here`, {
       hint: `objects belong below ${join(source, 'stor')}`,
     });
   return [
@@ -52,7 +52,7 @@ export function readFixtures(source: string): Lines {
 function readFailure(said: string): LocalError {
   const line = said.trim().split('\n').at(-1) ?? '';
   const { message, hint } = line.startsWith('{') ? (JSON.parse(line) as { message: string; hint?: string }) : { message: line };
-  return new LocalError(`the fixtures are not in: ${message}`, { hint });
+  return new LocalError(`the fixtures could not be added: ${message}`, { hint });
 }
 
 /** Runs this program. @throws {LocalError} with its error message when it fails */

@@ -22,7 +22,7 @@ function makeTarget({ world, paths }: Context, to: string | undefined): string {
   assertOwnDataDirectory(target);
   makeFolders(target, 0o700);
   if (readdirSync(target).length === 0) return target;
-  throw new UsageError(`--to ${target} is not empty: left alone`, { hint: 'name a directory that does not exist' });
+  throw new UsageError(`--to ${target} is not empty; nothing was changed`, { hint: 'give a directory that does not exist' });
 }
 
 const { data: _, replay: __, ...serving } = serveOptions;
@@ -30,14 +30,14 @@ const { data: _, replay: __, ...serving } = serveOptions;
 const forkOptions = {
   ...controlOption,
   ...serving,
-  snapshot: text('Fork this snapshot, not what is there now', { placeholder: 'NAME' }),
-  to: folderPath('Folder for its data; a new one when absent'),
+  snapshot: text('Fork this snapshot instead of the current state', { placeholder: 'NAME' }),
+  to: folderPath('Folder for its data; a new one by default'),
 };
 
 export const fork = command({
   summary: 'Start another service with the same state on other ports',
   description:
-    'The fork has what the service holds now; clients trust it as they trust its origin. Contents of objects are linked, not copied. A profile is written only with --profile. cloud local stop and reset with --data end and remove it.',
+    'The fork starts with the current state of the service, and clients trust it as they trust the original. Object contents are linked, not copied. A profile is written only with --profile. To stop and remove the fork, use cloud local stop and reset with --data.',
   options: forkOptions,
   run: async (invocation) => {
     const { options, world, note } = invocation;
@@ -66,11 +66,11 @@ export const fork = command({
       }
     };
     const running = await spin(invocation, 'Forking', open);
-    note(`Running; to end it: cloud local stop --data ${target} && cloud local reset -y --data ${target}`);
+    note(`Running; to stop it: cloud local stop --data ${target} && cloud local reset -y --data ${target}`);
     return describeStarted(invocation, running, profile);
   },
   examples: [
-    { line: 'cloud local fork --profile trial', help: 'Try something on a copy, with cloud --profile trial' },
-    { line: 'cloud local fork --snapshot ready -j', help: 'For a test: a service of its own, JSON that tells where' },
+    { line: 'cloud local fork --profile trial', help: 'Try a change on a copy, with cloud --profile trial' },
+    { line: 'cloud local fork --snapshot ready -j', help: 'For a test: a separate service, addresses as JSON' },
   ],
 });

@@ -14,7 +14,8 @@ import { stop } from './stop.ts';
 import { tour } from './tour.ts';
 
 export const local = group({
-  summary: 'Both services on this machine, for trying and testing',
-  description: 'They need nothing else installed, check signatures as the real ones do, and keep their data in a folder of yours.',
+  summary: 'Run both services on this machine, for trials and tests',
+  description:
+    'The services need no other software, check signatures as the real services do, and store their data in a folder of your own.',
   commands: { start, stop, status, run, serve, try: tour, logs, seed, reset, snapshot, fork, clock, faults, requests, record },
 });

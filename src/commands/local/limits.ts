@@ -9,8 +9,7 @@ function parseLimit(text: string): [LimitName, number] {
   const name = names.find((each) => writeLimitName(each) === word);
   if (name !== undefined && Number(digits) > 0) return [name, Number(digits)];
   const close = word === '' || name !== undefined ? undefined : nearest(word, names.map(writeLimitName));
-  const problem =
-    word === '' || name !== undefined ? 'must be the name of a limit, =, and a whole number from 1' : 'there is no such limit';
+  const problem = word === '' || name !== undefined ? 'must be NAME=N, with a limit and a whole number from 1' : 'unknown limit';
   throw new UsageError(`--limit ${text}: ${problem}`, {
     hint: close === undefined ? 'for example --limit user-keys=1000; all limits: cloud help local-service' : `did you mean ${close}?`,
   });

@@ -18,7 +18,7 @@ export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: stri
   const isOurs = [keyFile, ca].some((file) => file.startsWith(`${dataDir}/`));
   const other = [url, storUrl].find((each) => each !== undefined && !isHere(each));
   if (other === undefined || isOurs) return;
-  throw new UsageError(`profile "${name}" is for ${other}: it would be lost`, {
+  throw new UsageError(`profile "${name}" is for ${other} and would be overwritten`, {
     hint: 'give the profile of the local service another name: cloud local start --profile NAME',
   });
 }

@@ -32,7 +32,7 @@ function checkTarget(file: string): void {
     closeSync(descriptor);
   }
   if (start.toString() === beginning) return;
-  throw new UsageError(`${file} exists and is not a recording: left alone`, { hint: 'name another file, or remove it' });
+  throw new UsageError(`${file} exists and is not a recording; nothing was changed`, { hint: 'give another file, or delete it' });
 }
 
 /** The settings for the program: those of the profile, to be combined with the addresses of the proxy. */
@@ -74,16 +74,16 @@ async function runThrough(
 }
 
 export const record = command({
-  summary: 'Record what a program sends to a cloud, and what it answers',
+  summary: 'Record the requests of a program and the responses of a cloud',
   description:
-    'A proxy on this machine stands between the program and the cloud of the profile; requests pass with the signatures that they have. FILE gets a line of JSON for each exchange, readable by its owner alone. Signatures, passwords and private keys are left out; contents of objects are not: record with test data. cloud local run --replay and cloud local start --replay answer from the file, without a cloud. The exit code is that of the program.',
+    'Runs the program through a proxy on this machine to the cloud of the profile; requests keep their signatures. FILE gets one line of JSON for each exchange and is readable only by its owner. Signatures, passwords and private keys are omitted; object contents are not, so record with test data. cloud local run --replay and cloud local start --replay respond from the file, without a cloud. The exit code is that of the program.',
   arguments: {
-    file: one('File of the recording; one that is there is replaced', { values: 'file' }),
+    file: one('File for the recording; an existing one is replaced', { values: 'file' }),
     command: many('Program and its arguments, after --'),
   },
   usage: 'FILE -- COMMAND [ARGUMENT...]',
   options: {
-    bodyLimit: size('Leave out bodies of responses that are larger; 64M when absent', { range: [0, largestLimit] }),
+    bodyLimit: size('Omit response bodies above this size; 64M by default', { range: [0, largestLimit] }),
   },
   run: async (invocation) => {
     const { args, options, world, paths, note, warn, account } = invocation;
@@ -118,7 +118,7 @@ export const record = command({
       const { exchanges, failed } = recorded;
       note(`Recorded ${countOf(exchanges, 'exchange')} in ${args.file}`);
       if (failed > 0)
-        warn(`${countOf(failed, 'request')} did not get an answer of the cloud, and ${failed === 1 ? 'is' : 'are'} not in it`);
+        warn(`${countOf(failed, 'request')} got no response from the cloud and ${failed === 1 ? 'is' : 'are'} not in the recording`);
       return { kind: 'none', exitCode };
     } finally {
       removeQuietly(partial);
@@ -127,7 +127,10 @@ export const record = command({
   },
   examples: [
     { line: 'cloud local record suite.jsonl -- npm test', help: 'Against the cloud of the current profile' },
-    { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'The same afterwards, without the cloud' },
-    { line: 'cloud --profile lab local record lab.jsonl --body-limit 1M -- ./check', help: 'Another cloud; no large objects in the file' },
+    { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'The same without the cloud' },
+    {
+      line: 'cloud --profile lab local record lab.jsonl --body-limit 1M -- ./check',
+      help: 'Another cloud, without large objects in the file',
+    },
   ],
 });

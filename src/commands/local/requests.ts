@@ -25,13 +25,13 @@ async function* listRequests(
 }
 
 export const requests = command({
-  summary: 'List what programs sent to a service that runs, and why it was refused',
+  summary: 'List the requests to a running service, and why they were rejected',
   description:
-    'The latest 1000 requests of both services. REASON, of a refused signature, is what should have been signed and by which key; of a refused access the rule or role tag that was missing. The field curl is a line that repeats the request for as long as its date is accepted: it holds its signature; a body is read from stdin. A status of 0 is a connection that was closed on command.',
+    'Lists the latest 1000 requests to both services. REASON of a rejected signature is the text that should have been signed and the key; REASON of a denied access is the missing rule or role tag. The field curl is a command that repeats the request as long as its date is accepted; it contains the signature, and reads a body from stdin. Status 0 is a connection that a fault closed.',
   options: {
     ...controlOption,
-    failed: flag('Only requests that were refused or failed'),
-    follow: flag('Show later ones as they come, until Ctrl-C', { short: 'f' }),
+    failed: flag('Show only requests that failed'),
+    follow: flag('Keep showing new requests until Ctrl-C', { short: 'f' }),
   },
   run: async (invocation) => {
     const { options, world } = invocation;
@@ -55,7 +55,7 @@ export const requests = command({
     });
   },
   examples: [
-    { line: 'cloud local requests --failed', help: 'Why was it refused?' },
-    { line: 'cloud local requests --failed -j --jq ".[-1].curl"', help: 'A line that repeats the latest of them' },
+    { line: 'cloud local requests --failed', help: 'Show why requests were rejected' },
+    { line: 'cloud local requests --failed -j --jq ".[-1].curl"', help: 'A command that repeats the latest failed request' },
   ],
 });

@@ -16,9 +16,9 @@ const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, .
 
 const runOptions = {
   ...shared,
-  snapshot: text('Begin with what this snapshot holds', { placeholder: 'NAME' }),
-  data: folderPath('Begin with what the services with this data hold'),
-  fixtures: text('Objects and users to begin with; see local seed', { placeholder: 'DIR|FILE', values: 'file' }),
+  snapshot: text('Start with the state of this snapshot', { placeholder: 'NAME' }),
+  data: folderPath('Start with the state of the services with this data'),
+  fixtures: text('Add objects and users first; see local seed', { placeholder: 'DIR|FILE', values: 'file' }),
   log: filePath("Write the services' log to this file"),
 };
 type RunOptions = Values<typeof runOptions>;
@@ -53,7 +53,7 @@ function describeService(world: Context['world'], service: LocalService): NodeJS
 function reportUnmatched({ warn }: Context, [first, ...others]: readonly string[]): void {
   if (first === undefined) return;
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  warn(`the recording has no answer to ${first}${more}: record it again with cloud local record`);
+  warn(`the recording has no response to ${first}${more}: record it again with cloud local record`);
 }
 
 function openLog(world: Context['world'], file: string | undefined): { log: (line: string) => void; close: () => void } {
@@ -67,9 +67,9 @@ function openLog(world: Context['world'], file: string | undefined): { log: (lin
 }
 
 export const run = command({
-  summary: 'Run a program with services of its own',
+  summary: 'Run a program with its own services',
   description:
-    'Starts fresh services on free ports, sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and what programs trust (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE) for the program alone, and removes everything when it ends. Its exit code is that of the program. Any number may run side by side; profiles and the data of cloud local start are not touched.',
+    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). The exit code is that of the program. Any number can run in parallel; profiles and the data of cloud local start are not changed.',
   arguments: { command: many('Program and its arguments, after --') },
   usage: '-- COMMAND [ARGUMENT...]',
   options: runOptions,
@@ -81,7 +81,7 @@ export const run = command({
     const lines = fixtures === undefined ? [] : readFixtures(resolvePath(world, fixtures));
     const isCopy = snapshot !== undefined || data !== undefined;
     if (isCopy && options.replay !== undefined)
-      throw new UsageError('--replay answers from the recording: leave out --data and --snapshot');
+      throw new UsageError('--replay cannot be used with --data or --snapshot: responses come from the recording');
     const isTemplate = !isCopy && isUsual(invocation, options);
     const dataDir = await makeScratch(paths, world, isTemplate ? makeTemplate : undefined);
     try {
@@ -103,14 +103,14 @@ export const run = command({
     }
   },
   examples: [
-    { line: 'cloud local run -- npm test', help: 'A test suite with services that forget everything' },
+    { line: 'cloud local run -- npm test', help: 'A test suite with fresh services' },
     { line: "cloud local run -- sh -c 'cloud stor put README.md x && cloud stor cat x'", help: 'Several commands' },
-    { line: 'cloud local run --snapshot ready -- npm test', help: 'What cloud local snapshot create has kept is there at the beginning' },
+    { line: 'cloud local run --snapshot ready -- npm test', help: 'Start with the state of a snapshot' },
     { line: 'cloud local run --fixtures ./fixtures -- npm test', help: 'With the objects, users and roles of a directory' },
-    { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'Without a cloud: answers that cloud local record has kept' },
+    { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'Without a cloud: replay a recording of cloud local record' },
     {
       line: 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check',
-      help: 'With failures, and a log of its requests',
+      help: 'With faults, and a log of requests',
     },
   ],
 });

@@ -78,8 +78,8 @@ export async function findRunning(world: Pick<World, 'kill'>, dataDir: string): 
   const found = await findService(world, dataDir);
   if (found?.answers !== false) return found?.running;
   const { pid } = found.running;
-  throw new WaitError(`the service runs (process ${pid}) but does not answer in time`, {
-    hint: `it is busy or hangs: try again, or end it: kill ${pid}`,
+  throw new WaitError(`the service runs (process ${pid}) but does not respond in time`, {
+    hint: `it is busy or hangs: try again, or stop it: kill ${pid}`,
   });
 }
 

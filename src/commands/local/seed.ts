@@ -21,7 +21,7 @@ async function seedSamples(invocation: Context, dataDir: string): Promise<Output
     },
   });
   const total = Object.values<number>({ ...seeded }).reduce((sum, count) => sum + count, 0);
-  note(total === 0 ? 'Every sample was there' : `Put in ${total} samples`);
+  note(total === 0 ? 'All samples exist' : `Added ${total} samples`);
   return record(seeded, { id: 'images', columns: ['images', 'packages', 'instances'] });
 }
 
@@ -32,7 +32,7 @@ function actAs(context: Context, service: Reached): NodeJS.ProcessEnv {
   const login = context.settingGiven('account') ?? service.account;
   const found = [service, ...(service.accounts ?? [])].find(({ account }) => account === login);
   if (found === undefined)
-    throw new NotFoundError(`the services have no key of the account ${login}`, { hint: 'those of local start --add-account have one' });
+    throw new NotFoundError(`the services have no key of the account ${login}`, { hint: 'accounts of local start --add-account have one' });
   const { account, keyId, keyFile } = found;
   const { computeUrl: url, storUrl, caFile: ca } = service;
   return describeSettings(context.world, { account, keyId, keyFile, url, storUrl, ca, storEcdsa: 'true' });
@@ -56,12 +56,12 @@ async function seedFixtures(invocation: Context, dataDir: string, source: string
       await service.close(0);
     }
   }
-  note(`Put in ${source}`);
+  note(`Added ${source}`);
 }
 
 export const seed = command({
-  summary: 'Put samples in that are not there, or objects and users of your own',
-  description: `Without SOURCE: images, packages, instances and directories, as the first start makes them without --empty. A directory is put into the account: what is in its folders stor and public becomes objects, and access.yaml, as cloud rbac export writes it, its users, policies and roles; where none of the three is there, all of it goes into stor. A file is such a document. What is there stays, or is replaced by what has its name. It works while the services run, with those of cloud local run too (by ${controlVariable}), and on data at rest.`,
+  summary: 'Add missing samples, or objects and users from files',
+  description: `Without SOURCE: adds images, packages, instances and directories, as the first start does without --empty. With a directory: the files in its folders stor and public become objects, and access.yaml, as written by cloud rbac export, its users, policies and roles; a directory without any of the three becomes the content of stor. With a file: applies it as access.yaml. Existing objects and users stay unless SOURCE has the same name. Works with running services, also in cloud local run (through ${controlVariable}), and with stopped ones.`,
   arguments: { source: maybe('Directory, or access document', { values: 'file' }) },
   usage: '[DIR|FILE]',
   options: controlOption,
@@ -73,8 +73,8 @@ export const seed = command({
     return undefined;
   },
   examples: [
-    { line: 'cloud local seed', help: 'After a start with --empty, or when samples were deleted' },
-    { line: 'cloud local seed ./fixtures', help: 'What tests need: objects, users and roles' },
-    { line: 'cloud local seed --data ./data -j', help: 'One with its own data; how many samples were put in, as JSON' },
+    { line: 'cloud local seed', help: 'After a start with --empty, or after samples were deleted' },
+    { line: 'cloud local seed ./fixtures', help: 'Fixtures for tests: objects, users and roles' },
+    { line: 'cloud local seed --data ./data -j', help: 'Services with their own data; print the number of added samples as JSON' },
   ],
 });

@@ -18,37 +18,37 @@ import { instanceHeader, runFile, type Running } from './running.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
 /** Option for the data directory, for every command of `local`. */
-export const dataOption = { data: folderPath('Folder of its data') };
+export const dataOption = { data: folderPath('Folder for the data') };
 
 /** Variable with the isolation of services that are started without --isolation. */
 const isolationVariable = 'CLOUD_LOCAL_ISOLATION';
 
 export const serveOptions = {
   ...dataOption,
-  computePort: number('Port of the compute service; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
-  storPort: number('Port of the object storage; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  computePort: number('Port of the compute service; 0: any free port', { range: [0, 65535], placeholder: 'PORT' }),
+  storPort: number('Port of the object storage; 0: any free port', { range: [0, 65535], placeholder: 'PORT' }),
   http: flag('Without TLS'),
-  host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
-  allowJobs: flag('Run jobs although others can reach the service'),
+  host: text('Address to listen on; this machine only by default', { placeholder: 'ADDRESS' }),
+  allowJobs: flag('Run jobs even if other machines can reach the service'),
   isolation: choice(
-    'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none',
+    'Sandbox for tasks of jobs; by default the strongest that works here, and jobs are rejected if none works',
     isolationKinds,
   ),
-  jobSlots: number('Number of concurrent tasks of jobs; the number of cores when absent', { range: [1, 1024] }),
-  jobTimeLimit: duration('Longest time of a task of a job; usually 1h'),
-  publicKey: filePath('Register this public key, and make none'),
+  jobSlots: number('Number of concurrent tasks of jobs; number of cores by default', { range: [1, 1024] }),
+  jobTimeLimit: duration('Time limit of a task of a job; 1h by default'),
+  publicKey: filePath('Register this public key instead of a new one'),
   empty: flag('Without samples'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
-  peer: texts('Images can be imported from the local service with this data, as a datacenter', { placeholder: 'NAME=DIR' }),
+  peer: texts('Offer the local service with this data as a datacenter to import images from', { placeholder: 'NAME=DIR' }),
   limits: flag('Show provisioning limits'),
-  limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
+  limit: texts('Set a limit of the services; see cloud help local-service', { placeholder: 'NAME=N' }),
   addAccount: texts('Add an account with a key and a profile', { placeholder: 'LOGIN' }),
   attestationAuthority: filePath('Trust key attestations issued under this certificate'),
-  staleness: number('Let reads of users, roles and policies lag behind writes', { range: [0, 3_600_000], placeholder: 'MS' }),
-  throttle: text('Rate limit of the compute service, like 10/s', { placeholder: 'N/s' }),
+  staleness: number('Delay until reads show changes of users, roles and policies', { range: [0, 3_600_000], placeholder: 'MS' }),
+  throttle: text('Rate limit of the compute service, such as 10/s', { placeholder: 'N/s' }),
   latency: number('Delay every response', { range: [0, 600_000], placeholder: 'MS' }),
-  fault: text('Failures, like createkey=InternalError*2', { placeholder: 'SPEC' }),
-  replay: filePath('Answer from this file of cloud local record'),
+  fault: text('Add faults, such as createkey=InternalError*2', { placeholder: 'SPEC' }),
+  replay: filePath('Replay this recording of cloud local record'),
 };
 export type ServeOptions = Values<typeof serveOptions>;
 
@@ -64,7 +64,7 @@ function readRate(throttle: string | undefined): number | undefined {
   if (throttle === undefined) return undefined;
   const rate = Number(/^(\d{1,9})(?:\/s)?$/.exec(throttle)?.[1] ?? 0);
   if (rate > 0) return rate;
-  throw new UsageError(`--throttle ${throttle}: must be a number of requests a second`, { hint: 'for example --throttle 10/s' });
+  throw new UsageError(`--throttle ${throttle}: must be a number of requests per second`, { hint: 'for example --throttle 10/s' });
 }
 
 /** Reads the data directories of other local services, by the names that they get as datacenters. */
@@ -83,7 +83,7 @@ const longestTask = 24 * 24 * 3_600_000;
 
 function checkTimeLimit(limit: number | undefined): number | undefined {
   if (limit === undefined || (limit > 0 && limit <= longestTask)) return limit;
-  throw new UsageError('--job-time-limit: must be more than nothing and at most 24d', { hint: 'for example --job-time-limit 10m' });
+  throw new UsageError('--job-time-limit: must be more than 0 and at most 24d', { hint: 'for example --job-time-limit 10m' });
 }
 
 export function readIsolation({ env }: Context['world'], given: ServeOptions['isolation']): ServeOptions['isolation'] {
@@ -101,7 +101,7 @@ async function readCertificate(world: Context['world'], file: string | undefined
   try {
     return new X509Certificate(pem).toString();
   } catch {
-    throw new UsageError(`--attestation-authority ${file}: is not a certificate in PEM`);
+    throw new UsageError(`--attestation-authority ${file}: not a certificate in PEM format`);
   }
 }
 
@@ -113,7 +113,7 @@ export async function readReplay({ world }: Context, options: ServeOptions): Pro
   if (options.replay === undefined) return undefined;
   const other = behaving.find((name) => ![undefined, false].includes(options[name] as undefined) && String(options[name]) !== '');
   if (other !== undefined)
-    throw new UsageError(`--${kebab(other)} cannot be used with --replay: the recording answers as the cloud did`, {
+    throw new UsageError(`--${kebab(other)} cannot be used with --replay: responses come from the recording`, {
       hint: `leave out --${kebab(other)}`,
     });
   const { openReplay } = await import('../../server/recording/replay.ts');
@@ -162,7 +162,7 @@ export async function openService(invocation: Context, options: ServeOptions, lo
 
 export const serve = command({
   summary: 'Run both services in the foreground',
-  description: 'Logs go to stderr. SIGTERM or Ctrl-C ends it: requests under way are finished first.',
+  description: 'Logs go to stderr. On SIGTERM or Ctrl-C the services finish the requests in progress and stop.',
   options: serveOptions,
   run: async (invocation) => {
     const { options, world, note } = invocation;
@@ -192,7 +192,7 @@ export const serve = command({
         running = { ...running, isolation, jobsOff, memoryLimit };
         announce();
       })
-      .catch((error: unknown) => log(`jobs: what ${file} says of the sandbox may be wrong: ${String(error)}`));
+      .catch((error: unknown) => log(`jobs: the sandbox in ${file} may be wrong: ${String(error)}`));
     await untilInterrupted(world);
     log('stopping');
     await close();
@@ -202,9 +202,12 @@ export const serve = command({
   },
   examples: [
     { line: 'cloud local serve', help: 'Until Ctrl-C' },
-    { line: 'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0', help: 'Apart from the usual one, on free ports' },
-    { line: 'cloud local serve --data ./east --peer west=./west', help: 'cloud images import west ID fetches from the one in ./west' },
-    { line: 'cloud local serve --staleness 3000 --throttle 20/s --latency 50', help: 'As slow and busy as a real one' },
-    { line: 'cloud local serve --fault createkey=InternalError*2,getimage=503:Down', help: 'Test what your program does about failures' },
+    { line: 'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0', help: 'With separate data, on free ports' },
+    {
+      line: 'cloud local serve --data ./east --peer west=./west',
+      help: 'Then cloud images import west ID fetches from the service in ./west',
+    },
+    { line: 'cloud local serve --staleness 3000 --throttle 20/s --latency 50', help: 'Simulate a slow and busy service' },
+    { line: 'cloud local serve --fault createkey=InternalError*2,getimage=503:Down', help: 'Test how your program handles failures' },
   ],
 });

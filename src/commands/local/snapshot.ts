@@ -7,9 +7,9 @@ import { changeState, checkData, isServed } from './state.ts';
 const columns = ['name', { key: 'created', as: 'time' }, 'objects', { key: 'size', as: 'size' }] as const;
 
 const create = command({
-  summary: 'Keep what the services hold under a name',
+  summary: 'Save the state of the services under a name',
   description:
-    'Everything at one moment: accounts, keys, users, images, jobs, objects. It works while requests run: none fails, and writes wait while the database is copied. Contents of objects are shared by hard links, not copied.',
+    'Saves accounts, keys, users, images, jobs and objects at one point in time. No request fails meanwhile; writes wait while the database is copied. Object contents are shared by hard links, not copied.',
   arguments: { name: one('Name of the snapshot') },
   options: controlOption,
   run: async (invocation) => {
@@ -26,13 +26,13 @@ const create = command({
     return record(made, { id: 'name', columns });
   },
   examples: [
-    { line: 'cloud local snapshot create ready', help: 'After a test has put in what all of them need' },
-    { line: 'cloud local snapshot create ready --data ./data', help: 'Of a service with its own data, whether it runs or not' },
+    { line: 'cloud local snapshot create ready', help: 'Save the common data of tests' },
+    { line: 'cloud local snapshot create ready --data ./data', help: 'Services with their own data, running or stopped' },
   ],
 });
 
 const list = command({
-  summary: 'List the snapshots of the services, the oldest first',
+  summary: 'List the snapshots, the oldest first',
   options: controlOption,
   run: async (invocation) => {
     const { listSnapshots } = await import('../../server/store/snapshots.ts');
@@ -41,14 +41,14 @@ const list = command({
   },
   examples: [
     { line: 'cloud local snapshot list', help: 'With the objects and bytes in each' },
-    { line: 'cloud local snapshot list -o name', help: 'Names alone' },
+    { line: 'cloud local snapshot list -o name', help: 'Names only' },
   ],
 });
 
 const restore = command({
-  summary: 'Give the services back what a snapshot holds',
+  summary: 'Restore the services from a snapshot',
   description:
-    'What they hold now is lost: make a snapshot of it first where it is needed. It works while the services run: requests wait for it, those under way have 5 seconds to finish. Connections, addresses, clock and faults stay.',
+    'The current state is lost; save it in a snapshot first if you need it. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
   arguments: { name: one('Name of the snapshot') },
   options: controlOption,
   run: async (invocation) => {
@@ -64,14 +64,14 @@ const restore = command({
     return undefined;
   },
   examples: [
-    { line: 'cloud local snapshot restore ready', help: 'Before each test, so that it finds what it needs and nothing else' },
-    { line: 'cloud local snapshot restore ready --data ./data', help: 'Of a service with its own data, whether it runs or not' },
+    { line: 'cloud local snapshot restore ready', help: 'Before each test, for the same initial state' },
+    { line: 'cloud local snapshot restore ready --data ./data', help: 'Services with their own data, running or stopped' },
   ],
 });
 
 const remove = command({
   summary: 'Delete a snapshot',
-  description: 'Contents that the services or other snapshots hold as well stay.',
+  description: 'Contents that the services or other snapshots use stay.',
   arguments: { name: one('Name of the snapshot') },
   options: controlOption,
   run: async (invocation) => {
@@ -84,14 +84,14 @@ const remove = command({
     return undefined;
   },
   examples: [
-    { line: 'cloud local snapshot delete ready', help: 'Its room on the disk is free then' },
-    { line: 'cloud local snapshot delete ready --data ./data', help: 'Of a service with its own data' },
+    { line: 'cloud local snapshot delete ready', help: 'Free its disk space' },
+    { line: 'cloud local snapshot delete ready --data ./data', help: 'Services with their own data' },
   ],
 });
 
 export const snapshot = group({
-  summary: 'Keep and give back all that the services hold',
+  summary: 'Save and restore the state of the services',
   description:
-    'Snapshots are in the data directory of the services, and go with it. cloud local fork --snapshot and cloud local run --snapshot start others from one.',
+    'Snapshots are in the data directory of the services and are deleted with it. cloud local fork --snapshot and cloud local run --snapshot start other services from a snapshot.',
   commands: { create, list, restore, delete: remove },
 });

@@ -68,7 +68,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   if (exited) {
     const end = explainEnd(dataDir, logFile);
     const isTaken = /port \d+ of \S+ is in use/.test(end);
-    const hint = isTaken ? 'on free ports: cloud local start --compute-port 0 --stor-port 0' : `see ${logFile}`;
+    const hint = isTaken ? 'use free ports: cloud local start --compute-port 0 --stor-port 0' : `see ${logFile}`;
     throw new LocalError(`the service did not start: ${end}`, { hint });
   }
   child.unref();
@@ -98,7 +98,7 @@ function startedDataOf(context: Context, { data, replay }: ServeOptions): string
 export const start = command({
   summary: 'Start both services on this machine',
   description:
-    'The first start makes an account with a key, images, packages and directories to try, and the profile by which they are reached. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: of bubblewrap where that is installed, otherwise of Linux namespaces; where neither can be made, jobs are refused, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) lets tasks run as this user without one.',
+    'The first start creates an account with a key, sample images, packages and directories, and a profile. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: bubblewrap if installed, otherwise Linux namespaces. Where neither works, jobs are rejected, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) runs tasks as your user without a sandbox.',
   options: serveOptions,
   run: async (invocation) => {
     const { options, world, note, warn } = invocation;
@@ -116,28 +116,28 @@ export const start = command({
     const told = describeStarted(invocation, running, profile);
     note(
       before
-        ? `Already running${asked.length > 0 ? ', as it was started: options count when it starts' : ''}`
+        ? `Already running${asked.length > 0 ? '; options apply only at the start' : ''}`
         : `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`,
     );
     if (options.replay !== undefined && before === undefined)
-      note(`It answers from the recording alone; to end it: cloud local stop --data ${dataDir} && cloud local reset -y --data ${dataDir}`);
+      note(`Replaying the recording; to stop: cloud local stop --data ${dataDir} && cloud local reset -y --data ${dataDir}`);
     const difference = before && describeDifference(before);
     if (difference !== undefined) warn(difference);
     if (running.jobsOff !== undefined) warn(running.jobsOff);
     return told;
   },
   examples: [
-    { line: 'cloud local start', help: 'Start, and make the profile "local"' },
+    { line: 'cloud local start', help: 'Start, and create the profile "local"' },
     {
       line: 'cloud local start --data ./data --compute-port 0 --stor-port 0 -j',
-      help: 'For a test: own data, free ports, JSON that tells them',
+      help: 'For a test: separate data, free ports, addresses as JSON',
     },
     {
       line: 'cloud local start --add-account other',
-      help: 'A second account, with the profile "local-other"',
+      help: 'With a second account and the profile "local-other"',
     },
-    { line: 'cloud local start --isolation none', help: 'Run tasks of jobs where no sandbox can be made: in a container, on macOS' },
-    { line: 'cloud local start --replay suite.jsonl', help: 'Without a cloud: answers that cloud local record has kept' },
-    { line: 'cloud local start --limit user-keys=10,role-members=20', help: 'Test what your program does when a limit is reached' },
+    { line: 'cloud local start --isolation none', help: 'Run tasks of jobs without a sandbox: in a container, on macOS' },
+    { line: 'cloud local start --replay suite.jsonl', help: 'Without a cloud: replay a recording of cloud local record' },
+    { line: 'cloud local start --limit user-keys=10,role-members=20', help: 'Test how your program handles limits' },
   ],
 });

@@ -11,7 +11,7 @@ import { findRunning } from './running.ts';
 /** @throws {UsageError} unless a folder has the data of a service: no other folder may be read, changed or removed */
 export function checkData(dataDir: string): void {
   if (existsSync(join(dataDir, 'cloud.db'))) return;
-  throw new UsageError(`${dataDir} is not the data of a local service: left alone`, { hint: 'cloud local start' });
+  throw new UsageError(`${dataDir} is not the data of a local service; nothing was changed`, { hint: 'cloud local start' });
 }
 
 /** True if a service uses a data directory, so that only the service may change it. @throws {WaitError} if it does not respond */

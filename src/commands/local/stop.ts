@@ -12,7 +12,7 @@ const killTime = 1500;
 
 export const stop = command({
   summary: 'Stop the services; their data stays',
-  description: 'Requests under way have 5 seconds to finish. A service that has not ended after 8 seconds is killed.',
+  description: 'Requests in progress have 5 seconds to finish. A service that has not ended after 8 seconds is killed.',
   options: dataOption,
   run: async (invocation) => {
     const { options, world, note } = invocation;
@@ -21,12 +21,12 @@ export const stop = command({
       note('Not running');
       return undefined;
     }
-    note((await stopProcess(world, pid)) ? 'Stopped' : `Killed process ${pid}, which did not end by itself`);
+    note((await stopProcess(world, pid)) ? 'Stopped' : `Killed process ${pid}, which did not end in time`);
     return undefined;
   },
   examples: [
-    { line: 'cloud local stop', help: 'Requests under way are finished first' },
-    { line: 'cloud local stop --data ./data', help: 'One with its own data' },
+    { line: 'cloud local stop', help: 'Finish the requests in progress, then stop' },
+    { line: 'cloud local stop --data ./data', help: 'Services with their own data' },
   ],
 });
 
@@ -46,7 +46,7 @@ async function stopProcess(world: Context['world'], pid: number): Promise<boolea
     if (await waitUntil(world, time, isGone)) return signal === 'SIGTERM';
     if (world.interrupted.aborted) break;
   }
-  throw new WaitError(`process ${pid} still runs`, { hint: 'run cloud local stop again, or look at the process' });
+  throw new WaitError(`process ${pid} still runs`, { hint: 'run cloud local stop again, or check the process' });
 }
 
 function sendSignal(world: Context['world'], pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {

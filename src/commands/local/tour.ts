@@ -46,27 +46,27 @@ export function listSteps({ digest }: Samples): Step[] {
   const quoted = quoteShell(large);
   return [
     { says: 'Start both services on this machine', line: 'cloud local start --compute-port 0 --stor-port 0 -o name' },
-    { says: 'Do they answer, and does the key sign?', line: 'cloud ping' },
-    { says: 'Images to make instances from', line: 'cloud images list --os linux', check: (output) => output.includes('linux') },
-    { says: 'Packages with 1 GiB of memory', line: 'cloud packages list --memory 1024' },
+    { says: 'Check that the services respond and accept the key', line: 'cloud ping' },
+    { says: 'List images for Linux', line: 'cloud images list --os linux', check: (output) => output.includes('linux') },
+    { says: 'List packages with 1 GiB of memory', line: 'cloud packages list --memory 1024' },
     { says: 'Register a second key', line: 'cloud keys create laptop.pub --name laptop' },
-    { says: 'Both keys', line: 'cloud keys list', check: (output) => output.includes('laptop') },
-    { says: 'Remove it again', line: 'cloud keys delete laptop --yes' },
-    { says: 'It is gone', line: 'cloud keys list', check: (output) => !output.includes('laptop') },
-    { says: 'Make a directory', line: 'cloud stor mkdir -p photos/2024' },
+    { says: 'List both keys', line: 'cloud keys list', check: (output) => output.includes('laptop') },
+    { says: 'Delete it', line: 'cloud keys delete laptop --yes' },
+    { says: 'Check that it is deleted', line: 'cloud keys list', check: (output) => !output.includes('laptop') },
+    { says: 'Create a directory', line: 'cloud stor mkdir -p photos/2024' },
     {
-      says: 'Store files: text, 24 MiB of bytes, an empty one, a name beyond ASCII',
+      says: 'Store files: text, 24 MiB of random bytes, an empty file, a name beyond ASCII',
       line: `cloud stor put notes.txt ${quoted} empty ${quoteShell(odd)} photos/2024`,
     },
     {
-      says: 'They are there',
+      says: 'List them',
       line: 'cloud stor ls photos/2024',
       check: (output) => [large, odd, 'empty'].every((name) => output.includes(name)),
     },
-    { says: 'Show a text', line: 'cloud stor cat photos/2024/notes.txt', check: (output) => output.startsWith('Stored by') },
-    { says: 'Into a pipe: the digest of what was stored ...', line: `sha256sum ${quoted}`, check: (output) => output.startsWith(digest) },
+    { says: 'Print a text file', line: 'cloud stor cat photos/2024/notes.txt', check: (output) => output.startsWith('Stored by') },
+    { says: 'Through a pipe: the digest of the file ...', line: `sha256sum ${quoted}`, check: (output) => output.startsWith(digest) },
     {
-      says: '... and of what comes back',
+      says: '... and of the stored object',
       line: `cloud stor get ${quoteShell(`photos/2024/${large}`)} | sha256sum`,
       check: (output) => output.startsWith(digest),
     },
@@ -76,7 +76,7 @@ export function listSteps({ digest }: Samples): Step[] {
       check: (output) => output.includes('"size"'),
     },
     {
-      says: 'A job over stored objects: how many words?',
+      says: 'Run a job on stored objects: count words',
       line: "cloud jobs run --map 'wc -w' photos/2024/notes.txt",
       check: (output) => output.trim() === '5',
       isJob: true,
@@ -121,9 +121,9 @@ function runLine(
 }
 
 export const tour = command({
-  summary: 'A guided tour of everything, on services of its own',
+  summary: 'Take a guided tour on temporary services',
   description:
-    'Starts both services with data in a temporary folder, does what people do all day, checks the results, and takes everything away again. Your profiles and files are not touched.',
+    'Starts both services with data in a temporary folder, shows common tasks, checks the results and removes everything. Your profiles and files are not changed.',
   run: async (invocation) => {
     const { world } = invocation;
     // Read before anything is created: from then on a signal ends the tour gracefully.
@@ -136,7 +136,7 @@ export const tour = command({
       for (const { says, line, check, isJob } of steps) {
         const jobsOff = isJob && readRunFile(join(folder, '.local/share/cloud/local'))?.jobsOff;
         if (jobsOff !== undefined) {
-          world.stdout.stream.write(`\n${paint.dim(`# No job is shown: ${jobsOff}`)}\n`);
+          world.stdout.stream.write(`\n${paint.dim(`# Jobs are skipped: ${jobsOff}`)}\n`);
           continue;
         }
         world.stdout.stream.write(`\n${paint.dim(`# ${says}`)}\n${paint.bold(`$ ${line}`)}\n`);
@@ -144,19 +144,19 @@ export const tour = command({
         started ||= line.includes('local start');
         // Ctrl-C reaches the command too, so that its exit code says nothing about the check.
         if (interrupted.aborted) throw new InterruptedError('interrupted');
-        if (code !== 0) throw new LocalError(`"${line}" ended with exit code ${code ?? 'none'}`);
-        if (check && !check(output)) throw new LocalError(`"${line}" did not print what it should`);
+        if (code !== 0) throw new LocalError(`"${line}" failed with exit code ${code ?? 'none'}`);
+        if (check && !check(output)) throw new LocalError(`"${line}" did not print the expected output`);
         if (line === 'cloud local stop') started = false;
       }
     } finally {
       if (started) await runLine('cloud local stop', folder, env, invocation);
       rmSync(folder, { recursive: true, force: true });
     }
-    world.stdout.stream.write(`\n${paint.green('Everything works.')} To keep services running and go on by yourself: cloud local start\n`);
+    world.stdout.stream.write(`\n${paint.green('Everything works.')} To start services that keep running: cloud local start\n`);
     return undefined;
   },
   examples: [
     { line: 'cloud local try', help: 'Takes a few seconds' },
-    { line: 'cloud local start', help: 'Go on by yourself afterwards' },
+    { line: 'cloud local start', help: 'Then start services that keep running' },
   ],
 });

@@ -28,19 +28,19 @@ export const list = command({
     return records(await listAccounts(database), { id: 'login', columns });
   },
   examples: [
-    { line: 'cloud server accounts list --database-file /etc/cloud/database', help: 'All of them, by login' },
+    { line: 'cloud server accounts list --database-file /etc/cloud/database', help: 'All accounts, by login' },
     { line: 'cloud server accounts list --database postgresql://cloud@db.example.com/cloud -o name', help: 'Only the logins' },
   ],
 });
 
 export const create = command({
   summary: 'Create an account with its first key',
-  description: 'Its owner signs with the private half of the key, and does everything else as an account of any cloud does.',
+  description: 'The owner signs requests with the private key and manages everything else as in any account.',
   arguments: { login: one('Login of the account') },
   options: {
     ...databaseOptions,
     email: text('E-mail address of the account', { placeholder: 'ADDRESS' }),
-    publicKey: filePath('Its first key, in OpenSSH format'),
+    publicKey: filePath('First public key, in OpenSSH format'),
   },
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
@@ -59,7 +59,7 @@ export const create = command({
   examples: [
     {
       line: 'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database-file /etc/cloud/database',
-      help: 'An account whose key alice has',
+      help: 'An account for the owner of the key alice.pub',
     },
     {
       line: 'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database postgresql://cloud@db.example.com/cloud -j',
@@ -82,7 +82,7 @@ function stateCommand(state: 'enabled' | 'disabled', spec: Pick<AnyCommand, 'sum
       const { setAccountState } = await import('../../server/cluster/account-state.ts');
       const { account, isChanged, cancelled } = await setAccountState(database, args.login, state);
       const jobs = cancelled === 0 ? '' : `, cancelled ${countOf(cancelled, 'job')}`;
-      if (!isChanged) note(`Account ${account.login} was ${state} before`);
+      if (!isChanged) note(`Account ${account.login} is already ${state}`);
       else note(`${state === 'enabled' ? 'Enabled' : 'Disabled'} account ${account.login}${jobs}`);
       return record({ ...account }, { id: 'login', columns });
     },
@@ -90,20 +90,20 @@ function stateCommand(state: 'enabled' | 'disabled', spec: Pick<AnyCommand, 'sum
 }
 
 export const disable = stateCommand('disabled', {
-  summary: 'Let nobody use an account, and keep its data',
+  summary: 'Disable an account and keep its data',
   description:
-    'From the next request on, every gateway answers 403 NotAuthorized on both services: to the account, its users and all their keys, to URLs that they signed, and to everybody who asks for something of it, public objects included. Requests under way are finished, its jobs are cancelled. Images of it that others may use stay.',
+    'From the next request on, every gateway responds with 403 NotAuthorized on both services: to the account, its users and all their keys, to URLs that they signed, and to requests for resources of the account, including public objects. Requests in progress are finished; the jobs of the account are cancelled. Images that it shares with others stay available.',
   examples: [
     { line: 'cloud server accounts disable alice --database-file /etc/cloud/database', help: 'Until cloud server accounts enable' },
-    { line: 'cloud server accounts disable alice --database-file /etc/cloud/database -q', help: 'Say nothing when it is done' },
+    { line: 'cloud server accounts disable alice --database-file /etc/cloud/database -q', help: 'Print nothing on success' },
   ],
 });
 
 export const enable = stateCommand('enabled', {
-  summary: 'Give a disabled account back',
-  description: 'All that it had is there as it was; jobs that were cancelled stay cancelled.',
+  summary: 'Enable a disabled account',
+  description: 'All data is unchanged; cancelled jobs stay cancelled.',
   examples: [
-    { line: 'cloud server accounts enable alice --database-file /etc/cloud/database', help: 'With the keys that it had' },
+    { line: 'cloud server accounts enable alice --database-file /etc/cloud/database', help: 'Enable the account with its existing keys' },
     { line: 'cloud server accounts enable alice --database-file /etc/cloud/database -j', help: 'The record of the account as JSON' },
   ],
 });
@@ -112,7 +112,7 @@ export const remove = command({
   summary: 'Delete a disabled account with everything in it',
   aliases: ['rm'],
   description:
-    'Its objects, uploads, jobs, images, users, keys, roles and policies are gone for good, a few hundred rows at a time; the room of its contents is given back by the collector. After a kill the same command goes on. An account whose deletion was begun cannot be enabled any more.',
+    'Permanently deletes its objects, uploads, jobs, images, users, keys, roles and policies, a few hundred rows at a time; the collector frees the space of the contents. To continue an interrupted deletion, run the same command again. An account whose deletion has started cannot be enabled.',
   arguments: loginArgument,
   options: { ...databaseOptions, yes: flag('Do not ask', { short: 'y' }) },
   run: async (invocation) => {
@@ -120,14 +120,14 @@ export const remove = command({
     const database = await readDatabase(invocation, options);
     const { checkRemoval, removeAccount } = await import('../../server/cluster/remove-account.ts');
     const { state } = await checkRemoval(database, args.login);
-    if (state === 'deleting') note(`Going on with the deletion of account ${args.login}`);
-    else if (!options.yes) await confirm(world, `Delete account ${args.login} with everything in it?`);
+    if (state === 'deleting') note(`Continuing the deletion of account ${args.login}`);
+    else if (!options.yes) await confirm(world, `Delete account ${args.login} and everything in it?`);
     const { login, entries, jobs } = await removeAccount(database, args.login, world.interrupted);
     note(`Deleted account ${login}: ${countOf(entries, 'object')} and directories, ${countOf(jobs, 'job')}`);
     return undefined;
   },
   examples: [
     { line: 'cloud server accounts delete alice --database-file /etc/cloud/database', help: 'Asks first' },
-    { line: 'cloud server accounts delete alice --database-file /etc/cloud/database --yes', help: 'Without a question' },
+    { line: 'cloud server accounts delete alice --database-file /etc/cloud/database --yes', help: 'Do not ask' },
   ],
 });

@@ -7,7 +7,7 @@ export const adminOptions = {
     range: [0, 65535],
     placeholder: 'PORT',
   }),
-  adminHost: text('Address of it; this machine by default', { placeholder: 'ADDRESS' }),
+  adminHost: text('Admin address; this machine by default', { placeholder: 'ADDRESS' }),
 };
 
 /** Reads `adminOptions`; undefined without a port. @throws {UsageError} */
@@ -20,5 +20,5 @@ export function readAdmin({
 }): { host: string; port: number } | undefined {
   if (adminPort !== undefined) return { port: adminPort, host: adminHost ?? '127.0.0.1' };
   if (adminHost === undefined) return undefined;
-  throw new UsageError('--admin-host is of the admin port, and there is none', { hint: 'give --admin-port PORT too' });
+  throw new UsageError('--admin-host needs --admin-port', { hint: 'add --admin-port PORT' });
 }

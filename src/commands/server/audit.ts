@@ -23,14 +23,14 @@ function writeLine({ time, actor, action, subject = '', address, details }: Audi
 }
 
 export const audit = command({
-  summary: 'List who changed keys, users, roles, policies, role tags and accounts',
+  summary: 'List changes of keys, users, roles, policies, role tags and accounts',
   description:
-    'A line for each change, the oldest first, noted in the transaction of the change: none is missing, and none is there of what was refused, which the log of the gateways has. ACTOR is an account, a sub-user as ALICE/BOB, or operator for commands of cloud server; KEY is the fingerprint of the key that signed, ADDRESS that of the client, or who ran the command and where, and REQUEST the id under which the log of a gateway has the request. DETAILS is what was changed has now; passwords and contact data are never in it, only that they changed. Lines of an account outlive it. Times are those of the clock of the database.',
+    'One line for each change, the oldest first. Each change is recorded in the transaction that makes it, so that none is missing; rejected requests are only in the log of the gateways. ACTOR is an account, a sub-user as ALICE/BOB, or operator for commands of cloud server. KEY is the fingerprint of the signing key. ADDRESS is that of the client, or the user and host that ran the command. REQUEST is the request id in the log of a gateway. DETAILS is the new state; passwords and contact data are never recorded, only the fact that they changed. Records remain after their account is deleted. Times are from the clock of the database.',
   options: {
     ...databaseOptions,
     account: text('Only changes of this account', { placeholder: 'LOGIN' }),
-    since: text('Only changes from this moment on: a date, or how long ago', { placeholder: 'TIME' }),
-    follow: flag('Show later ones as they come, until Ctrl-C', { short: 'f' }),
+    since: text('Only changes since this time: a date, or a duration before now', { placeholder: 'TIME' }),
+    follow: flag('Keep showing new changes until Ctrl-C', { short: 'f' }),
   },
   run: async (invocation) => {
     const { options, world, global } = invocation;
@@ -58,11 +58,14 @@ export const audit = command({
     });
   },
   examples: [
-    { line: 'cloud server audit --account alice --since 7d --database-file /etc/cloud/database', help: 'Who gave whom access last week?' },
+    {
+      line: 'cloud server audit --account alice --since 7d --database-file /etc/cloud/database',
+      help: 'Changes of the last week in one account',
+    },
     {
       line: 'cloud server audit --database-file /etc/cloud/database -o jsonl --jq \'select(.action == "createKey")\'',
-      help: 'Each key that was registered, with the key that signed the request',
+      help: 'Each registered key, with the key that signed the request',
     },
-    { line: 'cloud server audit --follow --database-file /etc/cloud/database -o jsonl', help: 'Changes as they come, for another log' },
+    { line: 'cloud server audit --follow --database-file /etc/cloud/database -o jsonl', help: 'Stream changes to another log' },
   ],
 });

@@ -13,13 +13,13 @@ const [idVariable, secretVariable, tokenVariable] = ['AWS_ACCESS_KEY_ID', 'AWS_S
 
 export const bytesOptions = withTopic('engines', {
   bytes: text(
-    `Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; ${variable} when absent`,
+    `Store of object contents: file:///DIR, or s3://BUCKET?endpoint=URL, with &region=NAME if the store has regions; ${variable} by default`,
     {
       placeholder: 'URL',
     },
   ),
   bytesCredentials: filePath(
-    `Read the key pair of s3:// from this file, as AWS tools write it; ${idVariable} and ${secretVariable} when absent`,
+    `Read the key pair of s3:// from this file in the format of AWS tools; ${idVariable} and ${secretVariable} by default`,
   ),
 });
 
@@ -39,7 +39,7 @@ function readEndpoint(given: string, endpoint: string | null): string {
 
 function refuseUser(given: string, { username, password }: URL): void {
   if (username === '' && password === '') return;
-  throw new UsageError(`${given} has a key in it, which everybody on this machine can read`, {
+  throw new UsageError(`${given} contains a key, which every user of this machine can read`, {
     hint: `set ${idVariable} and ${secretVariable}, or give --bytes-credentials FILE`,
   });
 }
@@ -50,14 +50,14 @@ function readBucket(given: string, url: URL): Omit<S3Options, 'credentials'> {
   const unknown = [...searchParams.keys()].find((name) => !['endpoint', 'region'].includes(name));
   if (unknown !== undefined) throw new UsageError(`${given}: ${unknown} is not a parameter of s3://`, { hint: bucketExample });
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u.test(bucket))
-    throw new UsageError(`${given}: the name of a bucket has 3 to 63 lower-case letters, digits, dots and hyphens`, {
+    throw new UsageError(`${given}: a bucket name must have 3 to 63 lower-case letters, digits, dots and hyphens`, {
       hint: bucketExample,
     });
   const folder = pathname.replaceAll(/^\/|\/$/gu, '');
   if (!/^[\w.-]*(?:\/[\w.-]+)*$/u.test(folder) || /(?:^|\/)\.\.?(?:\/|$)/u.test(folder))
-    throw new UsageError(`${given}: a folder in the bucket is named by letters, digits, dots, hyphens, underscores and slashes`);
+    throw new UsageError(`${given}: a folder in the bucket may contain only letters, digits, dots, hyphens, underscores and slashes`);
   const region = searchParams.get('region') ?? 'us-east-1';
-  if (!/^[\w-]+$/u.test(region)) throw new UsageError(`${given}: region must be a name of letters, digits and hyphens`);
+  if (!/^[\w-]+$/u.test(region)) throw new UsageError(`${given}: region may contain only letters, digits and hyphens`);
   return { endpoint: readEndpoint(given, searchParams.get('endpoint')), bucket, region, prefix: folder === '' ? '' : `${folder}/` };
 }
 
@@ -79,7 +79,7 @@ function readSection(content: string): ReadonlyMap<string, string> {
 function assertSecret(file: string, path: string): void {
   const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
   if ((mode & 0o027) === 0) return;
-  throw new UsageError(`--bytes-credentials ${file}: others can read or change it`, { hint: `chmod 600 ${file}` });
+  throw new UsageError(`--bytes-credentials ${file}: other users can read or change it`, { hint: `chmod 600 ${file}` });
 }
 
 async function readCredentialsFile(world: World, file: string): Promise<S3Credentials> {
@@ -89,8 +89,8 @@ async function readCredentialsFile(world: World, file: string): Promise<S3Creden
   const sessionToken = values.get('aws_session_token');
   if (accessKeyId !== '' && secretAccessKey !== '')
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
-  throw new UsageError(`--bytes-credentials ${file}: has no key pair`, {
-    hint: 'a section [default] with the lines aws_access_key_id = ... and aws_secret_access_key = ...',
+  throw new UsageError(`--bytes-credentials ${file}: contains no key pair`, {
+    hint: 'write a section [default] with the lines aws_access_key_id = ... and aws_secret_access_key = ...',
   });
 }
 
@@ -98,7 +98,7 @@ async function readCredentials(world: World, file: string | undefined): Promise<
   if (file !== undefined) return readCredentialsFile(world, file);
   const { [idVariable]: accessKeyId = '', [secretVariable]: secretAccessKey = '', [tokenVariable]: sessionToken = '' } = world.env;
   if (accessKeyId !== '' && secretAccessKey !== '') return { accessKeyId, secretAccessKey, ...(sessionToken !== '' && { sessionToken }) };
-  throw new UsageError('no key pair for the store of the contents is given', {
+  throw new UsageError('no key pair is given for the store of object contents', {
     hint: `set ${idVariable} and ${secretVariable}, or give --bytes-credentials FILE`,
   });
 }
@@ -107,13 +107,13 @@ async function readCredentials(world: World, file: string | undefined): Promise<
 export async function readBytes({ world }: Context, { bytes, bytesCredentials }: Values<typeof bytesOptions>): Promise<BytesPlace> {
   const url = bytes ?? world.env[variable] ?? '';
   if (url === '')
-    throw new UsageError('no place for contents is named', {
+    throw new UsageError('no store for object contents is given', {
       hint: `--bytes file:///DIR, --bytes "s3://BUCKET?endpoint=URL", or the variable ${variable}`,
     });
   const given = bytes === undefined ? variable : '--bytes';
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol === 's3:') return { ...readBucket(given, parsed), credentials: await readCredentials(world, bytesCredentials) };
-  if (bytesCredentials !== undefined) throw new UsageError('--bytes-credentials is for s3:// alone');
+  if (bytesCredentials !== undefined) throw new UsageError('--bytes-credentials works only with s3://');
   if (parsed?.protocol === 'file:' && parsed.host === '' && parsed.pathname !== '/') return decodeURIComponent(parsed.pathname);
   throw new UsageError(`${given}: must be the URL of a folder or a bucket`, {
     hint: 'for example --bytes file:///srv/cloud, on a file system that all gateways share; or --bytes "s3://cloud?endpoint=https://s3.example.com"',

@@ -21,26 +21,26 @@ async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Ou
       lost += 1;
       yield damage;
     }
-    note(`Looked at ${countOf(checked, 'content')}`);
+    note(`Checked ${countOf(checked, 'content')}`);
     if (lost === 0) return;
     throw new PartialError(`${countOf(lost, 'content')} of ${checked} cannot be read`, {
       allFailed: exitCodes.failed,
-      hint: 'bring back the contents from a backup, or delete these objects',
+      hint: 'restore the contents from a backup, or delete these objects',
     });
   }
   return records(rows(), { id: 'path', columns: ['path', 'problem', { key: 'content', long: true }] });
 }
 
 export const collect = command({
-  summary: 'Remove contents that nothing refers to, or look whether all others are there',
+  summary: 'Remove unreferenced contents, or check that all others exist',
   description:
-    'Gateways do this by themselves, one of them at a time. What was overwritten or deleted goes when no gateway runs a request that began before, and what a crash left when it is an hour older than that. --verify removes nothing: it reads the end of every content that an object or an image names, and ends with 1 when some are missing or too short.',
+    'Gateways do this automatically, one of them at a time. Contents of overwritten and deleted objects are removed when no gateway runs a request that began earlier; contents that a crash left, when they are an hour older than that. --verify removes nothing: it reads the end of every content that an object or an image refers to, and exits with 1 if any is missing or too short.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
-    keepGarbage: duration('Keep what was overwritten or deleted for so long'),
+    keepGarbage: duration('Keep overwritten and deleted contents for this time'),
     dryRun: flag('Only list what would be removed', { short: 'n' }),
-    verify: flag('Look whether the contents of all objects are there'),
+    verify: flag('Check that the contents of all objects exist'),
   },
   run: async (invocation) => {
     const { options, world, note } = invocation;
@@ -51,17 +51,21 @@ export const collect = command({
     if (options.verify) return verify(invocation, place);
     const { collectContents } = await import('../../server/cluster-contents.ts');
     const { removed, orphans, waiting, horizon, gone } = await collectContents(place, { keep, dryRun, signal: world.interrupted });
-    const others = waiting === 0 ? '' : `; ${countOf(waiting, 'content')} wait${waiting === 1 ? 's' : ''} for readers or for their time`;
+    const others =
+      waiting === 0 ? '' : `; ${countOf(waiting, 'content')} wait${waiting === 1 ? 's' : ''} for readers or for the end of --keep-garbage`;
     note(`${dryRun ? 'Would remove' : 'Removed'} ${countOf(removed + orphans, 'content')}${others}`);
     if (dryRun) return records(gone, { id: 'content', columns: ['content', 'why'] });
     const value = { removed, orphans, waiting, horizon: new Date(horizon).toISOString() };
     return record(value, { id: 'removed', columns: ['removed', 'orphans', 'waiting', { key: 'horizon', as: 'time' }] });
   },
   examples: [
-    { line: 'cloud server collect --dry-run --database-file /etc/cloud/database --bytes file:///srv/cloud', help: 'What would go?' },
+    {
+      line: 'cloud server collect --dry-run --database-file /etc/cloud/database --bytes file:///srv/cloud',
+      help: 'List what would be removed',
+    },
     {
       line: 'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud -j',
-      help: 'After a restored backup: is everything there?',
+      help: 'Check the contents after restoring a backup',
     },
   ],
 });

@@ -8,8 +8,8 @@ import { UsageError } from '../../base/errors.ts';
 const databaseVariable = 'CLOUD_SERVER_DATABASE';
 
 export const databaseOptions = withTopic('engines', {
-  database: text(`PostgreSQL database, without a password; ${databaseVariable} when absent`, { placeholder: 'URL' }),
-  databaseFile: filePath('Read the URL of the database from this file, with a password if it needs one'),
+  database: text(`PostgreSQL database, without a password; ${databaseVariable} by default`, { placeholder: 'URL' }),
+  databaseFile: filePath('Read the URL of the database, which may contain a password, from this file'),
 });
 
 function parseUrl(given: string, url: string): URL {
@@ -28,15 +28,15 @@ export async function readDatabase({ world }: Context, { database, databaseFile 
   if (database !== undefined) {
     const { password, searchParams } = parseUrl('--database', database);
     if (password === '' && !searchParams.has('password')) return database;
-    throw new UsageError('--database has a password in it, which everybody on this machine can read', {
-      hint: `put the URL into a file of yours and give --database-file FILE, or set ${databaseVariable}, or leave the password to PGPASSFILE`,
+    throw new UsageError('--database contains a password, which every user of this machine can read', {
+      hint: `put the URL into a private file and give --database-file FILE, or set ${databaseVariable}, or put the password into PGPASSFILE`,
     });
   }
   const given = databaseFile === undefined ? databaseVariable : `--database-file ${databaseFile}`;
   const url = databaseFile === undefined ? world.env[databaseVariable] : (await readInput(world, databaseFile)).toString().trim();
   if (url === undefined || url === '') {
     if (databaseFile !== undefined) throw new UsageError(`${given}: is empty`);
-    throw new UsageError('no database is named', {
+    throw new UsageError('no database is given', {
       hint: `--database postgresql://USER@HOST/NAME, --database-file FILE, or the variable ${databaseVariable}`,
     });
   }

@@ -14,37 +14,37 @@ import { untilInterrupted } from '../../base/world.ts';
 
 /** Options for the execution of tasks. */
 const taskOptions = withTopic('tasks', {
-  workDir: folderPath('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket'),
+  workDir: folderPath('Folder in which tasks of jobs run; by default that of the contents, or a temporary one if they are in a bucket'),
   noJobs: flag('Leave tasks of jobs to workers'),
-  isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', isolationKinds),
-  jobSlots: number('Number of concurrent tasks of jobs; by default, cores', { range: [1, 1024] }),
-  jobTimeLimit: duration('Longest time of a task; 1h when absent'),
+  isolation: choice('Sandbox for tasks of jobs; by default the strongest that works here', isolationKinds),
+  jobSlots: number('Number of concurrent tasks of jobs; number of cores by default', { range: [1, 1024] }),
+  jobTimeLimit: duration('Time limit of a task; 1h by default'),
 });
 
 const gatewayOptions = {
   ...databaseOptions,
   ...bytesOptions,
-  computePort: number('Port of the compute service; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
-  storPort: number('Port of the object storage; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  computePort: number('Port of the compute service; 0: any free port', { range: [0, 65535], placeholder: 'PORT' }),
+  storPort: number('Port of the object storage; 0: any free port', { range: [0, 65535], placeholder: 'PORT' }),
   host: text('Address to listen on; this machine by default', { placeholder: 'ADDRESS' }),
-  tlsCert: filePath('Certificate in PEM, with those above it'),
-  tlsKey: filePath('Key of the certificate, PEM'),
-  tlsDir: folderPath('Folder of a certificate, made when it is empty'),
+  tlsCert: filePath('Certificate chain in PEM format'),
+  tlsKey: filePath('Key of the certificate, in PEM format'),
+  tlsDir: folderPath('Folder for a certificate, created if missing'),
   http: flag('Without TLS'),
   ...adminOptions,
-  publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
-  storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
-  proxyProtocolFrom: text('Addresses of balancers, with commas between', {
+  publicUrl: text('URL of the compute service for clients', { placeholder: 'URL' }),
+  storPublicUrl: text('URL of the object storage for clients', { placeholder: 'URL' }),
+  proxyProtocolFrom: text('Addresses of load balancers, comma-separated', {
     placeholder: 'CIDR',
   }),
-  drainWait: duration('Go on after SIGTERM; 5s with an admin port'),
-  drainTimeout: duration('Finish requests after that; 30s by default'),
+  drainWait: duration('Delay stop on SIGTERM; 5s with an admin port'),
+  drainTimeout: duration('Time to finish requests then; 30s by default'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
-  limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
-  allowJobs: flag('Run jobs although others can reach the service'),
+  limit: texts('Set a limit of the services; see cloud help local-service', { placeholder: 'NAME=N' }),
+  allowJobs: flag('Run jobs even if other machines can reach the service'),
   ...taskOptions,
-  keepGarbage: duration('Keep what was overwritten or deleted'),
-  noCollect: flag('Leave its removal to others'),
+  keepGarbage: duration('Keep replaced and deleted contents this long'),
+  noCollect: flag('Leave removal to other gateways'),
 };
 
 /** Milliseconds in which a load balancer notices that the gateway is not ready: two checks, 2 to 3 seconds apart. */
@@ -57,11 +57,11 @@ type Tls = { certificate: string; key: string } | { dir: string } | undefined;
 
 /** Reads the one TLS option that is given: a certificate, a folder with a certificate, or none. */
 function readTls({ world }: Context, { tlsCert, tlsKey, tlsDir, http }: GatewayOptions): Tls {
-  const hint = 'give --tls-cert FILE and --tls-key FILE, or --tls-dir DIR, or --http behind what ends TLS';
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError('--tls-cert and --tls-key belong together', { hint });
+  const hint = 'give --tls-cert FILE and --tls-key FILE, or --tls-dir DIR, or --http behind a proxy that terminates TLS';
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError('--tls-cert and --tls-key must be given together', { hint });
   const ways = [tlsCert !== undefined, tlsDir !== undefined, http].filter(Boolean).length;
-  if (ways === 0) throw new UsageError('nothing says which certificate the services have', { hint });
-  if (ways > 1) throw new UsageError('more than one way of TLS is given', { hint });
+  if (ways === 0) throw new UsageError('no certificate is given', { hint });
+  if (ways > 1) throw new UsageError('more than one TLS option is given', { hint });
   if (tlsCert !== undefined && tlsKey !== undefined) return { certificate: resolvePath(world, tlsCert), key: resolvePath(world, tlsKey) };
   return tlsDir === undefined ? undefined : { dir: resolvePath(world, tlsDir) };
 }
@@ -74,17 +74,17 @@ async function readBalancers({ proxyProtocolFrom }: GatewayOptions): Promise<((a
 
 function checkUrl(name: string, url: string | undefined): string | undefined {
   if (url === undefined || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol))) return url;
-  throw new UsageError(`${name} ${url}: must be a URL of http or https`);
+  throw new UsageError(`${name} ${url}: must be an http or https URL`);
 }
 
 export const gateway = command({
-  summary: 'Serve both services over PostgreSQL and a folder or bucket, in the foreground',
+  summary: 'Serve both services from PostgreSQL and a folder or bucket, in the foreground',
   description:
-    'The database is made by cloud server migrate, and accounts by cloud server accounts create. Any number of gateways serve one database and one folder or bucket, with the same options: one that was frozen or cut off for 15 seconds commits nothing of what it began before. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. At SIGTERM or Ctrl-C it is not ready, goes on for --drain-wait, and ends when requests under way are finished; a second one ends it at once. The certificate is read again when its files change, and on SIGHUP. While the database is away, requests are answered 503 with Retry-After; while the bucket is, those that need it.\nThe admin port answers over plain HTTP /--live, /--ready (not while it starts, ends or has lost its lease) and /--metrics. Connections from --proxy-protocol-from must begin with a PROXY header, others must not: policies and the log then see the client.',
+    'First create the tables with cloud server migrate and accounts with cloud server accounts create. Any number of gateways can share one database and one folder or bucket, with the same options. A gateway that was frozen or cut off for 15 seconds commits nothing that it began before. Logs go to stdout, one line for each request, with -j as JSON Lines; the first line shows the addresses. On SIGTERM or Ctrl-C the gateway is not ready, keeps serving for --drain-wait, and exits when requests in progress are finished; a second signal stops it immediately. The certificate is reloaded when its files change, and on SIGHUP. While the database is down, requests get 503 with Retry-After; while the bucket is unavailable, so do requests that need it.\nThe admin port serves /--live, /--ready (fails while the gateway starts, stops or has lost its lease) and /--metrics over plain HTTP. Connections from --proxy-protocol-from must begin with a PROXY header, so that policies and the log see the address of the client; connections from elsewhere must not.',
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
-    if (options.noJobs && options.allowJobs) throw new UsageError('--allow-jobs has tasks run here, and --no-jobs has them run elsewhere');
+    if (options.noJobs && options.allowJobs) throw new UsageError('--allow-jobs cannot be used with --no-jobs');
     const database = await readDatabase(invocation, options);
     const bytes = await readBytes(invocation, options);
     const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
@@ -139,7 +139,7 @@ export const gateway = command({
   examples: [
     {
       line: 'cloud server gateway --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --tls-dir /srv/tls',
-      help: 'On the usual ports, with a certificate made in /srv/tls',
+      help: 'On the default ports, with a new certificate in /srv/tls',
     },
     {
       line: 'cloud server gateway --database-file /etc/cloud/database --bytes "s3://cloud?endpoint=https://s3.example.com" --bytes-credentials /etc/cloud/s3 --tls-dir /srv/tls',
@@ -147,7 +147,7 @@ export const gateway = command({
     },
     {
       line: 'cloud server gateway --database-file /etc/cloud/database --bytes file:///srv/cloud --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0 --public-url https://cloud.example.com --stor-public-url https://stor.example.com -j',
-      help: 'For others, with a certificate of yours',
+      help: 'For other machines, with an existing certificate',
     },
   ],
 });

@@ -14,9 +14,9 @@ const pause = 2000;
 const columns = ['accounts', 'users', 'keys', 'roles', 'policies', 'images', 'objects', 'bytes'];
 
 export const importData = command({
-  summary: 'Bring the accounts of a local service into the cluster',
+  summary: 'Import the accounts of a local service into the cluster',
   description:
-    'Reads the data directory of a cloud local that is stopped, and writes nothing there: accounts with users, keys, roles, policies, role tags and limits, packages, images with their files, the object storage with directories, objects, links and multipart uploads, those that are not committed included, and jobs that are done. Every content is compared by size and MD5 when it is copied, everything else is counted at the end; until then nobody can use the accounts. Interrupted or killed, the same command goes on. Accounts whose login is taken are refused.\nLeft out are jobs that are not done, each with a line: run them again in the cluster.',
+    'Reads the data directory of a stopped cloud local and changes nothing there. It imports accounts with users, keys, roles, policies, role tags and limits; packages; images with their files; directories, objects, links and multipart uploads, including uncommitted ones; and finished jobs. The size and MD5 of every content are checked when it is copied, and everything else is counted at the end; until then nobody can use the accounts. To continue an interrupted import, run the same command again. Accounts whose login exists are rejected.\nUnfinished jobs are not imported, and each is reported: run them again in the cluster.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
@@ -25,7 +25,7 @@ export const importData = command({
   run: async (invocation) => {
     const { options, world, note } = invocation;
     if (options.from === undefined)
-      throw new UsageError('no data directory is named', { hint: 'give --from DATA_DIR; cloud local status shows it' });
+      throw new UsageError('no data directory is given', { hint: 'give --from DATA_DIR; cloud local status shows it' });
     const dataDir = resolvePath(world, options.from);
     const holder = findHolder(dataDir);
     if (holder !== undefined) {
@@ -50,17 +50,17 @@ export const importData = command({
         note(`${entries} of ${of} directories and objects`);
       },
     });
-    note(`Imported ${imported.accounts.join(', ')}: ${imported.objects} objects, ${imported.bytes} bytes, each compared by size and MD5`);
+    note(`Imported ${imported.accounts.join(', ')}: ${imported.objects} objects, ${imported.bytes} bytes, all verified by size and MD5`);
     return record({ ...imported }, { id: 'accounts', columns });
   },
   examples: [
     {
       line: 'cloud server import --from ~/.local/share/cloud/local --database-file /etc/cloud/database --bytes file:///srv/cloud',
-      help: 'What the local service of this user has; cloud local stop comes first',
+      help: 'Import the local service of this user; run cloud local stop first',
     },
     {
       line: 'cloud server import --from ./data --database-file /etc/cloud/database --bytes file:///srv/cloud -j',
-      help: 'Another data directory; what was brought as JSON',
+      help: 'Another data directory; print the result as JSON',
     },
   ],
 });

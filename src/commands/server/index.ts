@@ -12,15 +12,15 @@ import { status } from './status.ts';
 import { worker } from './worker.ts';
 
 const migrate = command({
-  summary: 'Make the tables of a database, or those that an update of this program needs',
+  summary: 'Create or update the tables of a database',
   description:
-    'Everything that is missing is made in one transaction: a kill leaves the database as it was, and any number may run at once. What is there stays.',
+    'Creates what is missing in one transaction: an interruption leaves the database unchanged, and several may run concurrently. Existing data stays.',
   options: databaseOptions,
   run: async (invocation) => {
     const database = await readDatabase(invocation, invocation.options);
     const { migrateCluster } = await import('../../server/cluster-accounts.ts');
     const { from, to } = await migrateCluster(database, invocation.world.now());
-    invocation.note(from === to ? `The database has version ${to} already` : `The database has version ${to} now`);
+    invocation.note(from === to ? `The database already has version ${to}` : `The database now has version ${to}`);
     return record({ from, to }, { id: 'to', columns: ['from', 'to'] });
   },
   examples: [
@@ -33,9 +33,9 @@ const migrate = command({
 });
 
 export const server = group({
-  summary: 'The services on PostgreSQL, for a team',
+  summary: 'Run the services on PostgreSQL, for a team',
   description:
-    'The same services as those of cloud local, unchanged for every client, with their data in a PostgreSQL database and a folder.',
+    'The same services as cloud local, with no difference for clients, with data in a PostgreSQL database and a folder or bucket.',
   commands: {
     gateway,
     worker,
@@ -47,7 +47,7 @@ export const server = group({
     diff,
     import: importData,
     accounts: group({
-      summary: 'Accounts of the services',
+      summary: 'Manage accounts of the services',
       aliases: ['account'],
       commands: { list, create, limit, disable, enable, delete: remove },
     }),

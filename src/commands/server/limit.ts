@@ -35,15 +35,15 @@ function parseRate(given: string): number {
 }
 
 export const limit = command({
-  summary: 'Set what an account may use, or show it',
+  summary: 'Set or show the limits of an account',
   description:
-    'Every gateway knows with the next request. What would exceed a limit of bytes or objects is answered 507 NotEnoughSpace, and nothing of it is stored; what is there can be read, replaced by less and deleted. Bytes are the sizes of objects as listings show them, whatever the number of copies: each link counts as an object of its size, and parts of open uploads count by their bytes. Directories are free. Writes at the same moment through several gateways may exceed a limit by their size. A full account gets no further inputs into its jobs; a task whose output does not fit fails with NotEnoughSpaceError, and its job goes on.\nRequests are those of the account and its users to both services, over all gateways: more are answered 429 RequestThrottled, by the compute service 420, with Retry-After, after which cloud tries again.\nWithout a limit of its own an account has that of the gateways: --limit account-bytes=N, account-objects=N and account-requests=N; workers have the first two as well.',
+    'Every gateway applies new limits with the next request. A write that would exceed a limit of bytes or objects fails with 507 NotEnoughSpace and stores nothing; existing data can be read, replaced by less and deleted. Bytes are the sizes of objects in listings, regardless of the number of copies: each link counts as an object of its size, and parts of open uploads count by their bytes. Directories are free. Concurrent writes through several gateways can exceed a limit by their size. A full account can add no inputs to its jobs; a task whose output does not fit fails with NotEnoughSpaceError, and its job continues.\nThe request limit is for the account and its users, over both services and all gateways. Requests above it get 429 RequestThrottled, from the compute service 420, with Retry-After; cloud then retries.\nAn account without its own limits has those of the gateways: --limit account-bytes=N, account-objects=N and account-requests=N; set the first two for workers too.',
   arguments: { login: one('Login of the account') },
   options: {
     ...databaseOptions,
-    bytes: text('Most bytes, such as 10GiB, or none', { placeholder: 'SIZE' }),
-    objects: text('Most objects, or none', { placeholder: 'N' }),
-    requests: text('Most requests a second, or none', { placeholder: 'N' }),
+    bytes: text('Limit of bytes, such as 10GiB, or none', { placeholder: 'SIZE' }),
+    objects: text('Limit of objects, or none', { placeholder: 'N' }),
+    requests: text('Limit of requests per second, or none', { placeholder: 'N' }),
   },
   run: async (invocation) => {
     const { args, options, note } = invocation;
@@ -60,11 +60,11 @@ export const limit = command({
     return record({ ...account }, { id: 'login', columns });
   },
   examples: [
-    { line: 'cloud server accounts limit alice --bytes 10GiB --objects 100000 --database-file /etc/cloud/database', help: 'A quota' },
+    { line: 'cloud server accounts limit alice --bytes 10GiB --objects 100000 --database-file /etc/cloud/database', help: 'Set a quota' },
     {
       line: 'cloud server accounts limit alice --bytes none --database-file /etc/cloud/database',
-      help: 'As many bytes as the gateways allow',
+      help: 'Allow as many bytes as the gateways do',
     },
-    { line: 'cloud server accounts limit alice --database-file /etc/cloud/database -j', help: 'What alice uses, and may use' },
+    { line: 'cloud server accounts limit alice --database-file /etc/cloud/database -j', help: 'Show usage and limits of alice' },
   ],
 });

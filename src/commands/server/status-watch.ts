@@ -56,8 +56,8 @@ export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>):
     for (const [key, row] of last) {
       // While the database is away, the state of all other items is unknown.
       if (isAway || now.has(key)) continue;
-      if (row.item === 'database') yield { item: 'database', state: 'ok', detail: 'answers again' };
-      else if (isMember(row) && row.state !== 'none') yield { ...row, state: 'gone', detail: 'ended in order' };
+      if (row.item === 'database') yield { item: 'database', state: 'ok', detail: 'responds again' };
+      else if (isMember(row) && row.state !== 'none') yield { ...row, state: 'gone', detail: 'shut down' };
     }
     for (const [key, row] of now) {
       const before = last.get(key);

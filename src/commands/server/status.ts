@@ -9,17 +9,17 @@ import { databaseOptions, readDatabase } from './engines.ts';
 const usualInterval = 2000;
 
 export const status = command({
-  summary: 'Show gateways, schema, garbage and jobs of a database',
+  summary: 'Show the gateways, workers, tables, garbage and jobs of a database',
   description:
-    'A line for the version of the tables, each gateway and worker, who collects, contents that wait for removal, running jobs and tasks that are not done. SLOTS are tasks that one does at once, and USED how many of them are taken. A gateway or worker is lost when its lease has ended without being given back. The exit status is 1 when the tables are not of this release, a gateway or worker is lost, no gateway serves, or nobody does tasks that wait. Times are those of the clock of the database.\n--watch draws the table anew at a terminal. Elsewhere each change is a line, or a record with its time: what is there at first, then gateways and workers that come, are lost or are gone, who collects, and numbers that change; while the database does not answer it says so, and goes on.',
+    'Shows a line for the version of the tables, each gateway and worker, the collector, contents that wait for removal, running jobs and unfinished tasks. SLOTS is the number of tasks that a process can run concurrently, USED the number of running tasks. A gateway or worker is lost when its lease has expired. The exit status is 1 when the tables are not of this release, a gateway or worker is lost, no gateway is running, or tasks wait and no process runs them. Times are from the clock of the database.\n--watch redraws the table on a terminal. Otherwise it prints the initial state, then a line or a record with its time for each change: gateways and workers that start, are lost or shut down, a new collector, and changed numbers. While the database does not respond, it reports that and keeps trying.',
   options: {
     ...databaseOptions,
-    watch: flag('Look again and again, until Ctrl-C', { short: 'w' }),
-    watchInterval: duration('With --watch: time between two looks; 2s when absent'),
+    watch: flag('Keep watching until Ctrl-C', { short: 'w' }),
+    watchInterval: duration('With --watch: time between updates; 2s by default'),
   },
   run: async (invocation) => {
     const { options, world } = invocation;
-    if (!options.watch && options.watchInterval !== undefined) throw new UsageError('--watch-interval is for --watch');
+    if (!options.watch && options.watchInterval !== undefined) throw new UsageError('--watch-interval needs --watch');
     const database = await readDatabase(invocation, options);
     const { readStatus } = await import('../../server/cluster/status.ts');
     if (options.watch) {
@@ -36,11 +36,11 @@ export const status = command({
     const wrong = rows.filter(({ state }) => state !== 'ok');
     if (wrong.length === 0) return shown;
     const words = wrong.map(({ item, state }) => `${item} ${state}`).join(', ');
-    return endWith(shown, new PartialError(`not as it should be: ${words}`, { allFailed: exitCodes.failed }));
+    return endWith(shown, new PartialError(`problems: ${words}`, { allFailed: exitCodes.failed }));
   },
   examples: [
-    { line: 'cloud server status --database-file /etc/cloud/database', help: 'Who serves, and is all well?' },
-    { line: 'cloud server status --watch --database-file /etc/cloud/database', help: 'During an update or a failure' },
+    { line: 'cloud server status --database-file /etc/cloud/database', help: 'Show all processes and problems' },
+    { line: 'cloud server status --watch --database-file /etc/cloud/database', help: 'Watch an update or a failure' },
     {
       line: `cloud server status --database-file /etc/cloud/database --jq '.[] | select(.item == "gateway")'`,
       help: 'Only the gateways, as JSON',

@@ -22,36 +22,35 @@ function readWorkerLimits(texts: readonly string[]): LimitValues {
   const limits = readLimits(texts);
   const other = (Object.keys(limits) as LimitName[]).find((name) => !known.includes(name));
   if (other === undefined) return limits;
-  throw new UsageError(`--limit ${writeLimitName(other)}: a worker has ${known.map(writeLimitName).join(' and ')} alone`);
+  throw new UsageError(`--limit ${writeLimitName(other)}: a worker accepts only ${known.map(writeLimitName).join(' and ')}`);
 }
 
 export const worker = command({
-  summary: 'Do tasks of jobs for the gateways of a database, in the foreground',
+  summary: 'Run tasks of jobs for the gateways of a database, in the foreground',
   description:
-    'Any number of workers, on any machines that reach the database and the contents, share the tasks of all jobs; gateways do tasks too unless they are started with --no-jobs. A task whose worker is lost is done by another, and what a worker that was cut off comes back with is refused, so that each outcome counts once. An input that ends its worker six times fails, and no other with it. Accounts that have tasks get the same share of the slots, and so do the jobs of each; --account-tasks, or --limit account-tasks=N of gateways that do tasks, keeps an account from more at once: all have to be started with the same number. A task whose output does not fit into the limits of its account fails. Tasks run in a sandbox, or not at all unless --isolation none says so.\nLogs go to stdout, with -j as lines of JSON, of which the first names the worker. SIGTERM or Ctrl-C ends it: it takes no further task, lets those under way finish, and gives back the others. The admin port answers over plain HTTP /--live, /--ready (while it takes tasks) and /--metrics.',
+    'Any number of workers share the tasks of all jobs, on any machines that reach the database and the contents. Gateways run tasks too unless they are started with --no-jobs. When a worker is lost, another runs its tasks; results of a worker that was cut off are rejected, so that each outcome counts once. An input that ends its worker six times fails; the other inputs continue. Accounts with tasks share the slots equally, and so do the jobs of each. --account-tasks, or --limit account-tasks=N of gateways that run tasks, limits the concurrent tasks of an account; give all of them the same number. A task whose output exceeds the limits of its account fails. Tasks run in a sandbox; without one they run only with --isolation none.\nLogs go to stdout, with -j as JSON Lines; the first line names the worker. On SIGTERM or Ctrl-C the worker accepts no more tasks, finishes its running tasks and gives the others back. The admin port serves /--live, /--ready (while the worker accepts tasks) and /--metrics over plain HTTP.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
-    workDir: folderPath('Folder in which tasks run; that of the contents when absent'),
-    slots: number('Number of concurrent tasks; by default, cores', { range: [1, 1024] }),
-    accountTasks: number('Maximum number of concurrent tasks of an account, counted over all workers and gateways; no limit when absent', {
+    workDir: folderPath('Folder in which tasks run; by default that of the contents'),
+    slots: number('Number of concurrent tasks; number of cores by default', { range: [1, 1024] }),
+    accountTasks: number('Limit of concurrent tasks of an account, counted over all workers and gateways; unlimited by default', {
       range: [1, 1_000_000],
     }),
-    limit: texts('Set account-bytes or account-objects, for outputs of tasks, as gateways have them', { placeholder: 'NAME=N' }),
-    isolation: choice('Sandbox for tasks; the strongest that this machine allows when absent', isolationKinds),
+    limit: texts('Set account-bytes or account-objects, with the same value as gateways', { placeholder: 'NAME=N' }),
+    isolation: choice('Sandbox for tasks; by default the strongest that works here', isolationKinds),
     requireIsolation: flag('Refuse to start without a sandbox'),
-    timeLimit: duration('Longest time of a task; 1h when absent'),
+    timeLimit: duration('Time limit of a task; 1h by default'),
     ...adminOptions,
-    drainTimeout: duration('Longest time to finish at the end; 30s if absent'),
-    storPublicUrl: text('URL of the object storage that tasks are told; that of the gateways when absent', { placeholder: 'URL' }),
+    drainTimeout: duration('Time to finish running tasks at the end; 30s by default'),
+    storPublicUrl: text('URL of the object storage for tasks; that of the gateways by default', { placeholder: 'URL' }),
   },
   run: async (invocation) => {
     const { options, world, global } = invocation;
     const database = await readDatabase(invocation, options);
     const bytes = await readBytes(invocation, options);
     const { isolation, requireIsolation, slots, accountTasks, timeLimit, storPublicUrl: storUrl, drainTimeout = defaultPatience } = options;
-    if (requireIsolation && isolation === 'none')
-      throw new UsageError('--isolation none is no isolation, and --require-isolation is given');
+    if (requireIsolation && isolation === 'none') throw new UsageError('--isolation none cannot be used with --require-isolation');
     const serviceLimits = readWorkerLimits(options.limit);
     const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
     for (const folder of [bytes, workDir]) if (typeof folder === 'string') makeFolders(folder, 0o700);
@@ -79,7 +78,7 @@ export const worker = command({
   examples: [
     {
       line: 'cloud server worker --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --require-isolation',
-      help: 'As many tasks at once as there are cores, in a sandbox or not at all',
+      help: 'As many concurrent tasks as cores, and only in a sandbox',
     },
     {
       line: 'cloud server worker --database-file /etc/cloud/database --bytes "s3://cloud?endpoint=https://s3.example.com" --bytes-credentials /etc/cloud/s3 --slots 16 -j',

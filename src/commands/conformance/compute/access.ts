@@ -16,7 +16,7 @@ async function deleted(at: At, path: string): Promise<void> {
 export const roles = section('compute', '4 Roles', {
   'create-role': {
     states:
-      'CreateRole answers 201 with Location and the role: policies of id and name, members of type, id, login and default (section 2)',
+      'CreateRole returns 201 with Location and the role: policies of id and name, members of type, id, login and default (section 2)',
     run: async (at) => {
       const [user, policy] = [await at.need(makeUser), await at.need(makePolicy)];
       const json = { name: `${at.run}-rc`, policies: [{ name: policy['name'] }], members: [{ type: 'subuser', login: user['login'] }] };
@@ -28,11 +28,11 @@ export const roles = section('compute', '4 Roles', {
     },
   },
   'create-role-missing': {
-    states: 'CreateRole without a name answers MissingParameter',
+    states: 'CreateRole without a name returns MissingParameter',
     run: async (at) => at.expect(await at.compute('POST', '/my/roles', { json: { members: [] } }), lacking),
   },
   'create-role-unknown': {
-    states: 'CreateRole with an unknown member or policy answers InvalidArgument',
+    states: 'CreateRole with an unknown member or policy returns InvalidArgument',
     run: async (at) => {
       const name = `${at.run}-ru`;
       at.expect(
@@ -44,7 +44,7 @@ export const roles = section('compute', '4 Roles', {
     },
   },
   'list-roles': {
-    states: 'ListRoles answers 200 with a list of roles',
+    states: 'ListRoles returns 200 with a list of roles',
     reads: true,
     run: async (at) => {
       const roles = listOf(at.expect(await at.compute('GET', '/my/roles'), { status: 200 }));
@@ -52,16 +52,16 @@ export const roles = section('compute', '4 Roles', {
     },
   },
   'get-role': {
-    states: 'GetRole answers 200 with the role, by id or name',
+    states: 'GetRole returns 200 with the role, by id or name',
     run: async (at) => {
       const { id, name } = await at.need(makeRole);
-      at.assert(objectOf(await readWritten(at, `/my/roles/${String(id)}`))['name'] === name, 'another role');
-      at.assert(objectOf(await readWritten(at, `/my/roles/${String(name)}`))['id'] === id, 'another role');
+      at.assert(objectOf(await readWritten(at, `/my/roles/${String(id)}`))['name'] === name, 'the response has another role');
+      at.assert(objectOf(await readWritten(at, `/my/roles/${String(name)}`))['id'] === id, 'the response has another role');
       at.expect(await at.compute('GET', '/my/roles/conformance-of-nothing'), missing);
     },
   },
   'update-role': {
-    states: 'UpdateRole answers 200 with the role as it is now; its name may change, its id not',
+    states: 'UpdateRole returns 200 with the updated role; its name may change, its id may not',
     run: async (at) => {
       const json = { name: `${at.run}-rn` };
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json, ...latest }), { status: 201 }));
@@ -72,20 +72,20 @@ export const roles = section('compute', '4 Roles', {
     },
   },
   'delete-role': {
-    states: 'DeleteRole answers 204, and the role is gone',
+    states: 'DeleteRole returns 204, and the role no longer exists',
     run: async (at) => {
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rd` } }), { status: 201 }));
       await deleted(at, `/my/roles/${String(id)}`);
     },
   },
   'delete-role-name': {
-    states: 'DeleteRole takes the id of a role alone, not its name',
+    states: 'DeleteRole accepts only the id of a role, not its name',
     run: async (at) => {
       const { name } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rk` } }), { status: 201 }));
       at.expect(
         await at.compute('DELETE', `/my/roles/${String(name)}`),
         { status: [404, 409] },
-        { status: 204, decision: 'a role is deleted by its name too' },
+        { status: 204, decision: 'DeleteRole also accepts the name of a role' },
       );
     },
   },
@@ -93,7 +93,7 @@ export const roles = section('compute', '4 Roles', {
 
 export const roleTags = section('compute', '4 Role tags', {
   'set-role-tags': {
-    states: 'SetRoleTags answers 200 with the path and its role-tag',
+    states: 'SetRoleTags returns 200 with the path and its role-tag',
     run: async (at) => {
       const [{ name: role }, key] = [await at.need(makeRole), await at.need(makeKey)];
       const path = `/my/keys/${String(key['fingerprint'])}`;
@@ -104,22 +104,22 @@ export const roleTags = section('compute', '4 Role tags', {
     },
   },
   'set-role-tags-missing': {
-    states: 'SetRoleTags of a resource that does not exist answers 404 ResourceNotFound',
+    states: 'SetRoleTags of a resource that does not exist returns 404 ResourceNotFound',
     run: async (at) => at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing),
   },
   'set-role-tags-invalid': {
-    states: 'SetRoleTags of a path that is not a resource answers InvalidArgument',
+    states: 'SetRoleTags of a path that is not a resource returns InvalidArgument',
     run: async (at) =>
       at.expect(await at.compute('PUT', '/my/conformance-of-nothing', { json: { 'role-tag': [] } }), invalid, {
         ...missing,
-        decision: 'a path that is not a resource is not found',
+        decision: 'a path that is not a resource returns 404',
       }),
   },
 });
 
 export const policies = section('compute', '4 Policies', {
   'create-policy': {
-    states: 'CreatePolicy answers 201 with Location and the policy: id, name, rules and description (section 2)',
+    states: 'CreatePolicy returns 201 with Location and the policy: id, name, rules and description (section 2)',
     run: async (at) => {
       const json = {
         name: `${at.run}-pc`,
@@ -132,12 +132,12 @@ export const policies = section('compute', '4 Policies', {
     },
   },
   'create-policy-rule': {
-    states: 'CreatePolicy with a rule that is none of the language is refused',
+    states: 'CreatePolicy with an invalid rule is rejected',
     run: async (at) =>
       at.expect(await at.compute('POST', '/my/policies', { json: { name: `${at.run}-pw`, rules: ['MAY not a rule'] } }), invalid),
   },
   'list-policies': {
-    states: 'ListPolicies answers 200 with a list of policies',
+    states: 'ListPolicies returns 200 with a list of policies',
     reads: true,
     run: async (at) => {
       const policies = listOf(at.expect(await at.compute('GET', '/my/policies'), { status: 200 }));
@@ -145,15 +145,15 @@ export const policies = section('compute', '4 Policies', {
     },
   },
   'get-policy': {
-    states: 'GetPolicy answers 200 with the policy, by its id',
+    states: 'GetPolicy returns 200 with the policy, by its id',
     run: async (at) => {
       const { id, name } = await at.need(makePolicy);
-      at.assert(objectOf(await readWritten(at, `/my/policies/${String(id)}`))['name'] === name, 'another policy');
+      at.assert(objectOf(await readWritten(at, `/my/policies/${String(id)}`))['name'] === name, 'the response has another policy');
       at.expect(await at.compute('GET', '/my/policies/4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53'), missing);
     },
   },
   'update-policy': {
-    states: 'UpdatePolicy answers 200 with the policy as it is now',
+    states: 'UpdatePolicy returns 200 with the updated policy',
     run: async (at) => {
       const path = `/my/policies/${idOf(await at.need(makePolicy))}`;
       const shown = objectOf(at.expect(await at.compute('POST', path, { json: { description: 'another' } }), { status: 200 }));
@@ -161,7 +161,7 @@ export const policies = section('compute', '4 Policies', {
     },
   },
   'delete-policy': {
-    states: 'DeletePolicy answers 204, and the policy is gone',
+    states: 'DeletePolicy returns 204, and the policy no longer exists',
     run: async (at) => {
       const json = { name: `${at.run}-pd`, rules: ['CAN listkeys'] };
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));

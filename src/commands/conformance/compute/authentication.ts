@@ -66,25 +66,25 @@ export const authentication = section('compute', '5 Authentication', {
     run: async (at) => at.expect(await get(at, '/my', { keyName: `${at.run}-k` }), { status: 200 }),
   },
   'key-bare': {
-    states: 'keyId stands without quotes (rule 2)',
+    states: 'keyId has no quotes (rule 2)',
     run: async (at) =>
       at.expect(await get(at, '/my', { isBare: true }), { status: 200 }, { status: [400, 401], decision: 'keyId must be quoted' }),
   },
   'api-version-header': {
-    states: 'Api-Version may stand for Accept-Version (section 1, rule 1)',
+    states: 'Api-Version may replace Accept-Version (section 1, rule 1)',
     run: async (at) => at.expect(await get(at, '/my', {}, { 'api-version': '*' }), { status: 200 }),
   },
   'no-version': {
-    states: 'A request without Accept-Version and Api-Version is refused (section 1, rule 1)',
+    states: 'A request without Accept-Version and Api-Version is rejected (section 1, rule 1)',
     run: async (at) =>
       at.expect(
         await get(at, '/my', {}, {}),
         { status: [400, 449] },
-        { status: 200, decision: 'a request without a version gets the latest' },
+        { status: 200, decision: 'a request without a version uses the latest' },
       ),
   },
   'no-authorization': {
-    states: 'A request without Authorization is answered 401 InvalidCredentials (rule 6)',
+    states: 'A request without Authorization returns 401 InvalidCredentials (rule 6)',
     reads: true,
     run: async (at) =>
       at.expect(await at.compute('GET', '/my', { headers: versioned, isBare: true }), { status: 401, code: 'InvalidCredentials' }),
@@ -98,27 +98,27 @@ export const authentication = section('compute', '5 Authentication', {
     },
   },
   'wrong-signature': {
-    states: 'A signature of something else is answered 401 InvalidCredentials (rule 6)',
+    states: 'A signature of another text returns 401 InvalidCredentials (rule 6)',
     run: async (at) => at.expect(await get(at, '/my', { isWrong: true }), refused),
   },
   'unknown-key': {
-    states: 'A key that the account does not have is answered 401 InvalidCredentials (rule 6)',
+    states: 'An unknown key returns 401 InvalidCredentials (rule 6)',
     run: async (at) => at.expect(await get(at, '/my', { key: await at.need(makeOtherPair) }), refused),
   },
   'skew-accepted': {
-    states: 'A Date that is 240 s off is accepted (rule 3)',
+    states: 'A Date that differs by 240 s is accepted (rule 3)',
     run: async (at) => {
       for (const skew of [-240_000, 240_000]) at.expect(await get(at, '/my', { skew }), { status: 200 });
     },
   },
   'skew-refused': {
-    states: 'A Date that is more than 300 s off is refused (rule 3)',
+    states: 'A Date that differs by more than 300 s is rejected (rule 3)',
     run: async (at) => {
       for (const skew of [-400_000, 400_000])
         at.expect(await get(at, '/my', { skew }), refused, {
           status: 400,
           code: ['InvalidHeader', 'RequestExpired'],
-          decision: 'the skew of the clock is answered 400 InvalidHeader',
+          decision: 'a wrong Date returns 400 InvalidHeader',
         });
     },
   },
@@ -129,10 +129,10 @@ export const authentication = section('compute', '5 Authentication', {
       // The owner of a public image is an account that certainly exists.
       const [{ id }, all] = [objectOf(await at.compute('GET', '/my')), listOf(await at.compute('GET', '/my/images'))];
       const foreign = all.find(({ owner }) => owner !== id);
-      if (!foreign) throw new Skip('no other account is known: all images are own ones');
+      if (!foreign) throw new Skip('no other account is known: the account owns all images');
       at.expect(await at.compute('GET', `/${String(foreign['owner'])}/keys`), forbidden, {
         status: 404,
-        decision: 'another account is not found',
+        decision: 'another account returns 404',
       });
     },
   },
@@ -148,11 +148,11 @@ export const authentication = section('compute', '5 Authentication', {
     run: async (at) => at.expect(await getByUrl(at, { lifetime: -10 }), { status: [401, 403] }),
   },
   'signed-url-method': {
-    states: 'A pre-signed URL serves the methods alone that it names (rule 4)',
+    states: 'A pre-signed URL works only for the methods that it names (rule 4)',
     run: async (at) => at.expect(await getByUrl(at, { methods: ['DELETE'] }), { status: [401, 403] }),
   },
   'signed-url-changed': {
-    states: 'A pre-signed URL that was changed is refused (rule 4)',
+    states: 'A modified pre-signed URL is rejected (rule 4)',
     run: async (at) => at.expect(await getByUrl(at, { spoil: true }), { status: [400, 401, 403] }),
   },
 });
@@ -172,7 +172,7 @@ export const access = section('compute', '2 Access-control rules', {
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));
       const role = { name: `${at.run}-ra`, policies: [{ id }], members: [{ type: 'subuser', login, default: true }] };
       const made = at.expect(await at.compute('POST', '/my/roles', { json: role, headers: { 'accept-version': '~9' } }), { status: 201 });
-      at.assert(objectOf(made)['name'] !== name, 'the role is another');
+      at.assert(objectOf(made)['name'] !== name, 'the response has another role');
       const path = `/${at.account}/users/${String(login)}/keys`;
       at.expect(await getAsUser(at, path), forbidden);
       at.expect(await at.compute('PUT', path, { json: { 'role-tag': [role.name] } }), { status: 200 });
@@ -180,7 +180,7 @@ export const access = section('compute', '2 Access-control rules', {
     },
   },
   'each-action': {
-    states: 'A rule for one action grants nothing on another (rule 4)',
+    states: 'A rule for one action does not allow another (rule 4)',
     run: async (at) => {
       await at.need(makeRole);
       const { login } = await at.need(makeUser);

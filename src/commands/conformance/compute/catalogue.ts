@@ -21,14 +21,14 @@ const imageRest: Shape = {
 
 export const places = readingSection('compute', '4 Datacenters and services', {
   'list-datacenters': {
-    states: 'ListDatacenters answers 200 with an object of URLs by name',
+    states: 'ListDatacenters returns 200 with an object of URLs by name',
     run: async (at) => {
       const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/datacenters'), { status: 200 })));
       at.assert(urls.length > 0 && urls.every((url) => URL.canParse(String(url))), `the addresses are ${JSON.stringify(urls)}`);
     },
   },
   'get-datacenter': {
-    states: 'GetDatacenter answers 302 with the URL in Location and a body with the code ResourceMoved',
+    states: 'GetDatacenter returns 302 with the URL in Location and a body with the code ResourceMoved',
     run: async (at) => {
       const [[name, url] = ['', undefined]] = Object.entries(
         objectOf(at.expect(await at.compute('GET', '/my/datacenters'), { status: 200 })),
@@ -39,11 +39,11 @@ export const places = readingSection('compute', '4 Datacenters and services', {
     },
   },
   'get-datacenter-missing': {
-    states: 'GetDatacenter of an unknown name answers 404 ResourceNotFound',
+    states: 'GetDatacenter of an unknown name returns 404 ResourceNotFound',
     run: async (at) => at.expect(await at.compute('GET', '/my/datacenters/conformance-of-nothing'), missing),
   },
   'list-services': {
-    states: 'ListServices answers 200 with an object of endpoint URLs by name',
+    states: 'ListServices returns 200 with an object of endpoint URLs by name',
     run: async (at) => {
       const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/services'), { status: 200 })));
       const areUrls = urls.every((url) => URL.canParse(String(url)));
@@ -58,23 +58,23 @@ async function listImages(at: At, query: Readonly<Record<string, string>> = {}):
 
 /** Creates an image from an instance. */
 async function makeImage(at: At): Promise<Json> {
-  if (at.machine === undefined) throw new Skip('there is no instance to make an image of: --machine UUID');
+  if (at.machine === undefined) throw new Skip('no instance is given to create an image of: --machine UUID');
   const json = { machine: at.machine, name: `${at.run}-i`, version: '1.0.0' };
   const response = at.expect(await at.compute('POST', '/my/images', { json }), { status: 201, headers: { location: /\/images\/[^/]+$/u } });
   const made = objectOf(response);
   at.assert(made['state'] === 'creating', `the state is ${String(made['state'])}`);
   const [specified, deployed] = [response.headers['job-id'], response.headers['x-joyent-jobid']];
-  at.assert((specified ?? deployed) !== undefined, 'there is no header with the id of the job');
+  at.assert((specified ?? deployed) !== undefined, 'no header has the id of the job');
   return at.until('the image is active', async () => {
     const shown = objectOf(at.expect(await at.compute('GET', `/my/images/${idOf(made)}`), { status: 200 }));
-    at.assert(shown['state'] !== 'failed', `the making failed: ${JSON.stringify(shown['error'])}`);
+    at.assert(shown['state'] !== 'failed', `the creation failed: ${JSON.stringify(shown['error'])}`);
     return shown['state'] === 'active' ? shown : undefined;
   });
 }
 
 export const images = section('compute', '4 Images', {
   'list-images': {
-    states: 'ListImages answers 200 with a list of images (section 2), all of them active',
+    states: 'ListImages returns 200 with a list of images (section 2), all of them active',
     reads: true,
     run: async (at) => {
       const found = await listImages(at);
@@ -98,11 +98,11 @@ export const images = section('compute', '4 Images', {
     },
   },
   'list-images-filter': {
-    states: 'ListImages takes the filters name, os, version, public, owner and type',
+    states: 'ListImages accepts the filters name, os, version, public, owner and type',
     reads: true,
     run: async (at) => {
       const [first] = await listImages(at);
-      if (!first) throw new Skip('there is no image');
+      if (!first) throw new Skip('no image exists');
       for (const name of ['name', 'os', 'version', 'public', 'owner', 'type']) {
         const found = await listImages(at, { [name]: String(first[name]) });
         const isRight = found.length > 0 && found.every((each) => each[name] === first[name]);
@@ -111,30 +111,30 @@ export const images = section('compute', '4 Images', {
     },
   },
   'get-image': {
-    states: 'GetImage answers 200 with the image',
+    states: 'GetImage returns 200 with the image',
     reads: true,
     run: async (at) => {
       const [first] = await listImages(at);
-      if (!first) throw new Skip('there is no image');
+      if (!first) throw new Skip('no image exists');
       const shown = objectOf(at.expect(await at.compute('GET', `/my/images/${idOf(first)}`), { status: 200 }));
       assertShape(at, [shown], image, imageRest);
-      at.assert(shown['name'] === first['name'], 'another image');
+      at.assert(shown['name'] === first['name'], 'the response has another image');
       at.expect(await at.compute('GET', `/my/images/${nobody}`), missing);
     },
   },
   'create-image': {
-    states: 'CreateImageFromMachine answers 201 with Location, a header of the job and the image, which is creating (section 3)',
+    states: 'CreateImageFromMachine returns 201 with Location, a header for the job, and the image in the state creating (section 3)',
     run: async (at) => {
       assertShape(at, [await makeImage({ ...at, run: `${at.run}-c` })], image, imageRest);
     },
   },
   'create-image-missing': {
-    states: 'CreateImageFromMachine without machine, name or version is refused',
+    states: 'CreateImageFromMachine without machine, name or version is rejected',
     run: async (at) =>
       at.expect(await at.compute('POST', '/my/images', { json: { name: at.run } }), { status: 409, code: 'MissingParameter' }),
   },
   'update-image': {
-    states: 'UpdateImage answers 200 with the image as it is now',
+    states: 'UpdateImage returns 200 with the updated image',
     run: async (at) => {
       const path = `/my/images/${idOf(await at.need(makeImage))}`;
       const shown = objectOf(
@@ -144,7 +144,7 @@ export const images = section('compute', '4 Images', {
     },
   },
   'export-image': {
-    states: 'ExportImage answers 200 with storage_url, image_path and manifest_path, and the files are there',
+    states: 'ExportImage returns 200 with storage_url, image_path and manifest_path, and the files exist',
     run: async (at) => {
       const [made, home] = [await at.need(makeImage), await at.need(makeHome)];
       const response = at.expect(
@@ -160,7 +160,7 @@ export const images = section('compute', '4 Images', {
     },
   },
   'clone-image-own': {
-    states: 'CloneImage is for images that others share: of an own one it is refused',
+    states: 'CloneImage is rejected for an image of the same account, because it is for shared images',
     run: async (at) => {
       const path = `/my/images/${idOf(await at.need(makeImage))}?action=clone`;
       at.expect(await at.compute('POST', path), {
@@ -170,15 +170,15 @@ export const images = section('compute', '4 Images', {
     },
   },
   'import-image': {
-    states: 'ImportImageFromDatacenter answers 201 with the image, which keeps id and published_at',
+    states: 'ImportImageFromDatacenter returns 201 with the image, which keeps id and published_at',
     run: async (at) => {
-      if (!at.foreignImage) throw new Skip('there is no image to import: --import-image DATACENTER=UUID');
+      if (!at.foreignImage) throw new Skip('no image is given to import: --import-image DATACENTER=UUID');
       const [datacenter, id] = at.foreignImage;
       const query = { action: 'import-from-datacenter', datacenter, id };
       const response = at.expect(
         await at.compute('POST', '/my/images', { query }),
         { status: 201 },
-        { status: 200, decision: 'import answers 200' },
+        { status: 200, decision: 'import returns 200' },
       );
       at.assert(objectOf(response)['id'] === id, `the id is ${String(objectOf(response)['id'])}`);
       at.expect(await at.compute('POST', '/my/images', { query }), {
@@ -200,12 +200,12 @@ export const images = section('compute', '4 Images', {
     run: async (at) => {
       const [{ id: own }, all] = [objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 })), await listImages(at)];
       const foreign = all.find(({ owner, public: isPublic }) => owner !== own && isPublic === true);
-      if (!foreign) throw new Skip('there is no image of somebody else');
+      if (!foreign) throw new Skip('no image of another account exists');
       at.expect(await at.compute('DELETE', `/my/images/${idOf(foreign)}`), { status: [403, 404, 422] });
     },
   },
   'delete-image': {
-    states: 'DeleteImage answers 204, and the image is gone',
+    states: 'DeleteImage returns 204, and the image no longer exists',
     run: async (at) => {
       const path = `/my/images/${idOf(await makeImage({ ...at, run: `${at.run}-d` }))}`;
       at.expect(await at.compute('DELETE', path), { status: 204, empty: true });

@@ -19,18 +19,18 @@ interface Keys {
 function creationRows({ prefix, word, make, base }: Keys): Rows {
   return {
     [`list-${prefix}keys`]: {
-      states: `List${word}Keys answers 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
+      states: `List${word}Keys returns 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
       run: async (at) => {
         await at.need(make);
         const keys = listOf(at.expect(await at.compute('GET', await base(at)), { status: 200 }));
         assertShape(at, keys, key, { attested: 'flag', multifactor: 'list' });
         const md5 = /^[\da-f]{2}(?::[\da-f]{2}){15}$/u;
         const areMd5 = keys.every(({ fingerprint }) => md5.test(String(fingerprint)));
-        at.assert(areMd5, 'a fingerprint is not one of MD5');
+        at.assert(areMd5, 'a fingerprint is not an MD5 fingerprint');
       },
     },
     [`create-${prefix}key`]: {
-      states: `Create${word}Key answers 201 with the key, whose name is the fingerprint when none is given`,
+      states: `Create${word}Key returns 201 with the key, whose name is the fingerprint by default`,
       run: async (at) => {
         const pair = await at.need(makeOtherPair);
         const path = await base(at);
@@ -43,13 +43,13 @@ function creationRows({ prefix, word, make, base }: Keys): Rows {
       },
     },
     [`create-${prefix}key-missing`]: {
-      states: `Create${word}Key without a key answers MissingParameter`,
+      states: `Create${word}Key without a key returns MissingParameter`,
       run: async (at) => {
         at.expect(await at.compute('POST', await base(at), { json: { name: at.run } }), lacking);
       },
     },
     [`create-${prefix}key-invalid`]: {
-      states: `Create${word}Key with an invalid key answers InvalidArgument`,
+      states: `Create${word}Key with an invalid key returns InvalidArgument`,
       run: async (at) => {
         at.expect(await at.compute('POST', await base(at), { json: { name: at.run, key: 'ssh-rsa AAAA' } }), invalid);
       },
@@ -60,7 +60,7 @@ function creationRows({ prefix, word, make, base }: Keys): Rows {
 function keyRows({ prefix, word, make, base }: Keys): Rows {
   return {
     [`get-${prefix}key`]: {
-      states: `Get${word}Key answers 200 with the key, by its name or its fingerprint`,
+      states: `Get${word}Key returns 200 with the key, by its name or its fingerprint`,
       run: async (at) => {
         const { name, fingerprint } = await at.need(make);
         for (const id of [name, fingerprint]) {
@@ -70,13 +70,13 @@ function keyRows({ prefix, word, make, base }: Keys): Rows {
       },
     },
     [`get-${prefix}key-missing`]: {
-      states: `Get${word}Key of a key that does not exist answers 404 ResourceNotFound`,
+      states: `Get${word}Key of a key that does not exist returns 404 ResourceNotFound`,
       run: async (at) => {
         at.expect(await at.compute('GET', `${await base(at)}/conformance-of-nothing`), missing);
       },
     },
     [`delete-${prefix}key`]: {
-      states: `Delete${word}Key answers 204 with an empty body, and the key is gone`,
+      states: `Delete${word}Key returns 204 with an empty body, and the key no longer exists`,
       run: async (at) => {
         const pair = await at.need(makeOtherPair);
         const path = await base(at);

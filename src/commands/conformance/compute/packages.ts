@@ -14,30 +14,33 @@ async function listPackages(at: At, query: Readonly<Record<string, string>> = {}
 
 export const packages = readingSection('compute', '4 Packages', {
   'list-packages': {
-    states: 'ListPackages answers 200 with a list of packages (section 2)',
+    states: 'ListPackages returns 200 with a list of packages (section 2)',
     run: async (at) => {
       assertShape(at, await listPackages(at), pkg, pkgRest);
     },
   },
   'list-packages-filter': {
-    states: 'ListPackages takes filters, all of which must match',
+    states: 'ListPackages accepts filters, all of which must match',
     run: async (at) => {
       const [first] = await listPackages(at);
-      if (!first) throw new Skip('there is no package');
+      if (!first) throw new Skip('no package exists');
       const given = ['name', 'version', 'group', 'memory', 'disk', 'swap', 'lwps', 'vcpus'].filter((name) => first[name] !== undefined);
       const found = await listPackages(at, Object.fromEntries(given.map((name) => [name, String(first[name])])));
       at.assert(
         found.some(({ id }) => id === first['id']) && found.every((each) => given.every((name) => each[name] === first[name])),
         'the list is another',
       );
-      at.assert((await listPackages(at, { name: String(first['name']), memory: '1' })).length === 0, 'one of two filters matches nothing');
+      at.assert(
+        (await listPackages(at, { name: String(first['name']), memory: '1' })).length === 0,
+        'a package that matches only one of two filters is listed',
+      );
     },
   },
   'get-package': {
-    states: 'GetPackage answers 200 with the package, by id or name',
+    states: 'GetPackage returns 200 with the package, by id or name',
     run: async (at) => {
       const [first] = await listPackages(at);
-      if (!first) throw new Skip('there is no package');
+      if (!first) throw new Skip('no package exists');
       for (const name of [first['id'], first['name']]) {
         const shown = objectOf(at.expect(await at.compute('GET', `/my/packages/${encodeURIComponent(String(name))}`), { status: 200 }));
         at.assert(shown['name'] === first['name'], `${String(name)} is ${String(shown['name'])}`);

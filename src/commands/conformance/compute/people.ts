@@ -19,7 +19,7 @@ const person: Shape = { id: 'uuid', login: 'text', email: 'text', created: 'date
 
 export const account = section('compute', '4 Account', {
   'get-account': {
-    states: 'GetAccount answers 200 with the account (section 2)',
+    states: 'GetAccount returns 200 with the account (section 2)',
     reads: true,
     run: async (at) => {
       const shown = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
@@ -27,20 +27,20 @@ export const account = section('compute', '4 Account', {
       at.assert(shown['login'] === at.account, `the login is ${String(shown['login'])}`);
       if (shown['cloud_cns_enabled'] === undefined && shown['triton_cns_enabled'] !== undefined)
         at.decide('the field is triton_cns_enabled');
-      else at.assert(['boolean', 'undefined'].includes(typeof shown['cloud_cns_enabled']), 'cloud_cns_enabled is not true or false');
+      else at.assert(['boolean', 'undefined'].includes(typeof shown['cloud_cns_enabled']), 'cloud_cns_enabled is neither true nor false');
     },
   },
   'get-account-missing': {
-    states: 'GetAccount of an account that does not exist answers 404 ResourceNotFound',
+    states: 'GetAccount of an account that does not exist returns 404 ResourceNotFound',
     reads: true,
     run: async (at) =>
       at.expect(await at.compute('GET', '/conformance-of-nobody'), missing, {
         status: 403,
-        decision: 'an unknown account in the path is not told from one that is forbidden',
+        decision: 'an unknown account in the path returns the same as a forbidden one',
       }),
   },
   'update-account': {
-    states: 'UpdateAccount answers 200 with the account',
+    states: 'UpdateAccount returns 200 with the account',
     run: async (at) => {
       // The address that the account has already: somebody's account must not change.
       const { email } = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
@@ -49,19 +49,19 @@ export const account = section('compute', '4 Account', {
     },
   },
   'account-limits': {
-    states: 'GetAccountLimits answers 200 with a list of limits, each by ram, quota or machines',
+    states: 'GetAccountLimits returns 200 with a list of limits, each for ram, quota or machines',
     reads: true,
     run: async (at) => {
       const response = await at.compute('GET', '/my/limits');
-      if (response.status === 404) throw new Skip('the service has no plug-in for limits');
+      if (response.status === 404) throw new Skip('the service does not support limits');
       const limits = listOf(at.expect(response, { status: 200 }));
       assertShape(at, limits, { by: 'text', value: 'number', used: 'number' }, { check: 'text', os: 'text', image: 'text' });
       const areKnown = limits.every(({ by }) => ['ram', 'quota', 'machines'].includes(String(by)));
-      at.assert(areKnown, 'a limit is by something else');
+      at.assert(areKnown, 'a limit is for something else');
     },
   },
   'get-config': {
-    states: 'GetConfig answers 200 with an object that may have default_network',
+    states: 'GetConfig returns 200 with an object that may have default_network',
     reads: true,
     run: async (at) => {
       const config = objectOf(at.expect(await at.compute('GET', '/my/config'), { status: 200 }));
@@ -69,10 +69,10 @@ export const account = section('compute', '4 Account', {
     },
   },
   'update-config': {
-    states: 'UpdateConfig answers 200 with the updated object',
+    states: 'UpdateConfig returns 200 with the updated object',
     run: async (at) => {
       const { default_network: network } = objectOf(at.expect(await at.compute('GET', '/my/config'), { status: 200 }));
-      if (typeof network !== 'string') throw new Skip('the account has no default_network that could be set again');
+      if (typeof network !== 'string') throw new Skip('the account has no default_network to set');
       const shown = objectOf(at.expect(await at.compute('PUT', '/my/config', { json: { default_network: network } }), { status: 200 }));
       at.assert(shown['default_network'] === network, `default_network is ${String(shown['default_network'])}`);
     },
@@ -81,7 +81,7 @@ export const account = section('compute', '4 Account', {
 
 export const users = section('compute', '4 Users', {
   'create-user': {
-    states: 'CreateUser answers 201 with Location and the user, without a password',
+    states: 'CreateUser returns 201 with Location and the user, without a password',
     run: async (at) => {
       const json = { login: `${at.run}-c`, email: 'c@example.com', password: makePassword(at), city: 'Ghent' };
       const response = at.expect(await at.compute('POST', '/my/users', { json }), {
@@ -94,7 +94,7 @@ export const users = section('compute', '4 Users', {
     },
   },
   'create-user-missing': {
-    states: 'CreateUser without login, email or password answers MissingParameter',
+    states: 'CreateUser without login, email or password returns MissingParameter',
     run: async (at) => {
       const json = { login: `${at.run}-m`, email: 'm@example.com', password: makePassword(at) };
       for (const name of Object.keys(json))
@@ -102,26 +102,26 @@ export const users = section('compute', '4 Users', {
     },
   },
   'create-user-twice': {
-    states: 'CreateUser with a login that the account has answers InvalidArgument',
+    states: 'CreateUser with an existing login returns InvalidArgument',
     run: async (at) => {
       const { login } = await at.need(makeUser);
       at.expect(await at.compute('POST', '/my/users', { json: { login, email: 'x@example.com', password: makePassword(at) } }), invalid);
     },
   },
   'list-users': {
-    states: 'ListUsers answers 200 with a list of users (section 2)',
+    states: 'ListUsers returns 200 with a list of users (section 2)',
     reads: true,
     run: async (at) => {
       assertShape(at, listOf(at.expect(await at.compute('GET', '/my/users'), { status: 200 })), person, contact);
     },
   },
   'get-user': {
-    states: 'GetUser answers 200 with the user, by id or login',
+    states: 'GetUser returns 200 with the user, by id or login',
     run: async (at) => {
       const { id, login } = await at.need(makeUser);
       const shown = objectOf(await readWritten(at, `/my/users/${String(id)}`));
       at.assert(shown['login'] === login && shown['roles'] === undefined, JSON.stringify(shown));
-      at.assert(objectOf(await readWritten(at, `/my/users/${String(login)}`))['id'] === id, `${String(login)} is somebody else`);
+      at.assert(objectOf(await readWritten(at, `/my/users/${String(login)}`))['id'] === id, `${String(login)} is another user`);
     },
   },
   'get-user-membership': {
@@ -132,12 +132,12 @@ export const users = section('compute', '4 Users', {
     },
   },
   'get-user-missing': {
-    states: 'GetUser of a user that does not exist answers 404 ResourceNotFound',
+    states: 'GetUser of a user that does not exist returns 404 ResourceNotFound',
     reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my/users/conformance-of-nobody'), missing),
   },
   'update-user': {
-    states: 'UpdateUser answers 200 with the user as it is now',
+    states: 'UpdateUser returns 200 with the updated user',
     run: async (at) => {
       const path = `/my/users/${idOf(await at.need(makeUser))}`;
       const shown = objectOf(at.expect(await at.compute('POST', path, { json: { city: 'Bruges' } }), { status: 200 }));
@@ -146,17 +146,17 @@ export const users = section('compute', '4 Users', {
     },
   },
   'change-password': {
-    states: 'ChangeUserPassword with the same password twice answers 200 with the user',
+    states: 'ChangeUserPassword with a matching confirmation returns 200 with the user',
     run: async (at) => {
       const { id } = await at.need(makeUser);
       const password = makePassword(at);
       const json = { password, password_confirmation: password };
       const shown = objectOf(at.expect(await at.compute('POST', `/my/users/${String(id)}/change_password`, { json }), { status: 200 }));
-      at.assert(shown['id'] === id && shown['password'] === undefined, 'the response is not the user, or has the password');
+      at.assert(shown['id'] === id && shown['password'] === undefined, 'the response is not the user, or contains the password');
     },
   },
   'change-password-mismatch': {
-    states: 'ChangeUserPassword with another confirmation answers InvalidArgument, with one of both MissingParameter',
+    states: 'ChangeUserPassword with a different confirmation returns InvalidArgument, without one of the two MissingParameter',
     run: async (at) => {
       const path = `/my/users/${idOf(await at.need(makeUser))}/change_password`;
       const [password, other] = [makePassword(at), makePassword(at)];
@@ -166,7 +166,7 @@ export const users = section('compute', '4 Users', {
     },
   },
   'delete-user': {
-    states: 'DeleteUser answers 204, and the user is gone',
+    states: 'DeleteUser returns 204, and the user no longer exists',
     run: async (at) => {
       const path = `/my/users/${idOf(await createUser(at, 'd'))}`;
       await readWritten(at, path);

@@ -26,10 +26,10 @@ export const parameters = section('compute', '1 Common rules', {
     states: 'Every request must use TLS (rule 1)',
     reads: true,
     run: async (at) => {
-      if (at.requests.urls.compute?.protocol === 'http:') throw new Skip('the address of the profile is one of plain HTTP');
+      if (at.requests.urls.compute?.protocol === 'http:') throw new Skip('the profile uses plain HTTP');
       const sending = at.compute('GET', '/--ping', { isPlain: true });
       const response = await sending.catch(() => undefined);
-      at.assert(response === undefined || response.status >= 300, `plain HTTP is answered ${response?.status ?? 0}`);
+      at.assert(response === undefined || response.status >= 300, `plain HTTP returns ${response?.status ?? 0}`);
     },
   },
   'parameters-query': {
@@ -52,7 +52,7 @@ export const parameters = section('compute', '1 Common rules', {
     run: (at) => createRoleBy(at, 'j', { type: 'application/json', body: JSON.stringify({ name: `${at.run}-j` }) }),
   },
   accept: {
-    states: 'Responses are JSON only: a request that accepts none is answered 406 (rule 3; section 7)',
+    states: 'Responses are JSON only: a request that does not accept JSON returns 406 (rule 3; section 7)',
     reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my', { headers: { accept: 'image/png' } }), { status: 406 }),
   },
@@ -61,7 +61,10 @@ export const parameters = section('compute', '1 Common rules', {
     reads: true,
     run: async (at) => {
       const [one, other] = [await at.compute('GET', '/my'), await at.compute('GET', `/${at.account}`)];
-      at.assert(objectOf(at.expect(one, { status: 200 }))['id'] === objectOf(at.expect(other, { status: 200 }))['id'], 'two accounts');
+      at.assert(
+        objectOf(at.expect(one, { status: 200 }))['id'] === objectOf(at.expect(other, { status: 200 }))['id'],
+        'the responses have different accounts',
+      );
     },
   },
 });
@@ -84,7 +87,7 @@ export const seen = readingSection('compute', '1 Every response', {
       const responses = [await at.compute('GET', '/--ping'), await at.compute('GET', '/--ping'), ...at.requests.seen.compute];
       const ids = new Set(responses.map(({ headers }) => headers['request-id']));
       // `seen` includes the two responses of this check.
-      at.assert(!ids.has(undefined) && ids.size === at.requests.seen.compute.length, 'an id is absent, or came twice');
+      at.assert(!ids.has(undefined) && ids.size === at.requests.seen.compute.length, 'an id is missing or repeated');
     },
   },
   'content-md5': {
@@ -121,7 +124,7 @@ export const seen = readingSection('compute', '1 Every response', {
 
 export const ping = readingSection('compute', '4 Ping', {
   'ping-pong': {
-    states: 'Ping answers 200 with ping "pong" and the list of versions, with Api-Version and Server',
+    states: 'Ping returns 200 with ping "pong" and the list of versions, with Api-Version and Server',
     run: async (at) => {
       const response = at.expect(await at.compute('GET', '/--ping'), { status: 200, headers: { 'api-version': /./u, server: /./u } });
       const { ping: pong, ...rest } = objectOf(response);
@@ -133,7 +136,7 @@ export const ping = readingSection('compute', '4 Ping', {
 
 export const versions = readingSection('compute', '9 Versioning', {
   'version-ranges': {
-    states: 'Accept-Version takes ranges: ~8, an exact version, ~8||~7, * (rule 2)',
+    states: 'Accept-Version accepts ranges: ~8, an exact version, ~8||~7, * (rule 2)',
     run: async (at) => {
       const { headers } = at.expect(await at.compute('GET', '/--ping', { headers: { 'accept-version': '*' } }), { status: 200 });
       for (const range of ['~8', headers['api-version'] ?? '', '~8||~7', '*'])
@@ -149,7 +152,7 @@ export const versions = readingSection('compute', '9 Versioning', {
       }),
   },
   'version-invalid': {
-    states: 'An invalid range is answered 449 InvalidVersion (rule 2)',
+    states: 'An invalid range returns 449 InvalidVersion (rule 2)',
     run: async (at) => {
       for (const range of ['~1', 'latest please'])
         at.expect(
@@ -163,33 +166,33 @@ export const versions = readingSection('compute', '9 Versioning', {
 
 export const errors = section('compute', '7 Errors', {
   'not-found': {
-    states: 'A path that is none is answered 404 ResourceNotFound, with a body of code and message',
+    states: 'An unknown path returns 404 ResourceNotFound, with a body of code and message',
     reads: true,
     run: async (at) => {
       const response = at.expect(await at.compute('GET', '/my/conformance-of-nothing'), { status: 404, code: 'ResourceNotFound' });
-      at.assert(typeof objectOf(response)['message'] === 'string', 'there is no message');
+      at.assert(typeof objectOf(response)['message'] === 'string', 'the response has no message');
     },
   },
   method: {
-    states: 'A method that a resource does not have is answered 405',
+    states: 'An unsupported method returns 405',
     run: async (at) => at.expect(await at.compute('DELETE', '/my/packages'), { status: 405 }),
   },
   'bad-json': {
-    states: 'A body that is not what its content type says is answered 400',
+    states: 'A body that does not match its content type returns 400',
     run: async (at) => {
       const headers = { 'content-type': 'application/json' };
       at.expect(await at.compute('POST', '/my/roles', { body: '{"name":', headers }), { status: 400 });
     },
   },
   'too-large': {
-    states: 'Too much data is answered 413 RequestTooLarge',
+    states: 'Too much data returns 413 RequestTooLarge',
     run: async (at) => {
       const response = await at.compute('POST', '/my/roles', { json: { name: 'x'.repeat(3 * 1024 * 1024) } });
       at.expect(response, { status: 413, code: ['RequestTooLarge', 'RequestEntityTooLarge'] });
     },
   },
   encoding: {
-    states: 'A content type that is not supported is answered 415',
+    states: 'An unsupported content type returns 415',
     run: async (at) => {
       const headers = { 'content-type': 'image/png' };
       at.expect(await at.compute('POST', '/my/roles', { body: 'x', headers }), { status: 415 });

@@ -72,7 +72,7 @@ export function idOf(record: Json): string {
 
 /** Repeats a GET until it returns what was written: replicated data may lag (section 1, rule 6). */
 export async function readWritten(at: At, path: string, isThere: (record: Json) => boolean = () => true): Promise<Response> {
-  return at.until(`${path} shows what was written`, async () => {
+  return at.until(`${path} shows the change`, async () => {
     const response = await at.compute('GET', path);
     if (response.status === 404) return undefined;
     at.expect(response, { status: 200 });

@@ -25,28 +25,28 @@ async function makeOpen(at: At): Promise<string> {
 
 export const operations = section('jobs', '4 Jobs', {
   'create-job': {
-    states: 'CreateJob answers 201 with an empty body and the job in Location, and is not idempotent',
+    states: 'CreateJob returns 201 with an empty body and the job in Location, and is not idempotent',
     run: async (at) => {
       const [one, other] = [await makeJob(at, copying), await makeJob(at, copying)];
-      at.assert(one !== other, 'the same request again is the same job');
+      at.assert(one !== other, 'the repeated request returned the same job');
       at.expect(await createJob(at, []), { status: [400, 409] });
     },
   },
   'add-inputs': {
-    states: 'AddJobInputs answers 204, and inputs are processed as they come',
+    states: 'AddJobInputs returns 204, and inputs are processed as they arrive',
     operations: [storage.addJobInputs, storage.getJobOutput],
     run: async (at) => {
       const job = await makeJob(at, copying);
       const [first = ''] = await at.need(makeInputs);
       at.expect(await addInputs(at, job, [first]), { status: 204, empty: true });
-      await at.until('an output of a job whose input is open', async () => {
+      await at.until('an output of a job with open input', async () => {
         const lines = linesOf(at.expect(await at.storage('GET', `${job}/live/out`), { status: 200 }));
         return lines.length > 0 ? true : undefined;
       });
     },
   },
   'end-input': {
-    states: 'EndJobInput answers 202 and closes the input: inputDone is true, and the job is done',
+    states: 'EndJobInput returns 202 and closes the input: inputDone is true, and the job is done',
     run: async (at) => {
       const job = await makeJob(at, copying);
       at.expect(await at.storage('POST', `${job}/live/in/end`), { status: 202 });
@@ -54,7 +54,7 @@ export const operations = section('jobs', '4 Jobs', {
     },
   },
   'cancel-job': {
-    states: 'CancelJob answers 202, and cancelled is true once it is honoured',
+    states: 'CancelJob returns 202, and cancelled is true once the job is cancelled',
     run: async (at) => {
       const job = await makeJob(at, copying);
       at.expect(await at.storage('POST', `${job}/live/cancel`), { status: 202 });
@@ -62,31 +62,31 @@ export const operations = section('jobs', '4 Jobs', {
     },
   },
   'list-jobs': {
-    states: 'ListJobs answers 200 with a stream of records of the type directory, without Content-Length',
+    states: 'ListJobs returns 200 with a stream of records of the type directory, without Content-Length',
     reads: true,
     run: async (at) => {
       const response = await at.storage('GET', '~~/jobs');
       at.expect(response, { status: 200, headers: { 'content-type': /^application\/x-json-stream; ?type=directory$/u } });
-      at.assert(response.headers['content-length'] === undefined, 'there is a Content-Length');
+      at.assert(response.headers['content-length'] === undefined, 'the response has a Content-Length');
       recordsOf(response);
     },
   },
   'list-running': {
-    states: 'ListJobs with state=running lists live jobs, and no other',
+    states: 'ListJobs with state=running lists only running jobs',
     run: async (at) => {
       const [open, done] = [await at.need(makeOpen), await at.need(makeDone)];
       const response = at.expect(await at.storage('GET', '~~/jobs', { query: { state: 'running' } }), { status: 200 });
       const names = recordsOf(response).map(({ name }) => name);
-      at.assert(names.includes(open.split('/').at(-1)), 'a job that runs is not in the list');
-      at.assert(!names.includes(done.split('/').at(-1)), 'a job that is done is in the list');
+      at.assert(names.includes(open.split('/').at(-1)), 'a running job is not in the list');
+      at.assert(!names.includes(done.split('/').at(-1)), 'a finished job is in the list');
     },
   },
   'get-job': {
-    states: 'GetJob answers 204, as the text has it, or 200 with the job, as the example has it',
+    states: 'GetJob returns 204, as in the text, or 200 with the job, as in the example',
     run: async (at) => at.expect(await at.storage('GET', `${await at.need(makeOpen)}/live/status`), { status: [200, 204] }),
   },
   'job-output': {
-    states: 'GetJobOutput answers 200 with the paths of the outputs and their number in Result-Set-Size',
+    states: 'GetJobOutput returns 200 with the paths of the outputs and their number in Result-Set-Size',
     run: async (at) => {
       const response = await at.storage('GET', `${await at.need(makeDone)}/live/out`);
       at.expect(response, { status: 200, headers: { 'result-set-size': /^2$/u } });
@@ -94,7 +94,7 @@ export const operations = section('jobs', '4 Jobs', {
     },
   },
   'job-input': {
-    states: 'GetJobInput answers 200 with the submitted paths, one a line',
+    states: 'GetJobInput returns 200 with the submitted paths, one a line',
     run: async (at) => {
       const response = at.expect(await at.storage('GET', `${await at.need(makeDone)}/live/in`), { status: 200 });
       const wanted = await at.need(makeInputs);
@@ -102,14 +102,14 @@ export const operations = section('jobs', '4 Jobs', {
     },
   },
   'job-failures': {
-    states: 'GetJobFailures answers 200 with the paths of failed inputs',
+    states: 'GetJobFailures returns 200 with the paths of failed inputs',
     run: async (at) => {
       const response = at.expect(await at.storage('GET', `${await at.need(makeFailed)}/live/fail`), { status: 200 });
       at.assert(linesOf(response).sort().join() === (await at.need(makeInputs)).join(), `the failures are ${linesOf(response).join(' ')}`);
     },
   },
   'job-errors': {
-    states: 'GetJobErrors answers 200 with a stream of records of the type job-error',
+    states: 'GetJobErrors returns 200 with a stream of records of the type job-error',
     run: async (at) => {
       const response = await at.storage('GET', `${await at.need(makeFailed)}/live/err`);
       at.expect(response, { status: 200, headers: { 'content-type': /^application\/x-json-stream; ?type=job-error$/u } });
@@ -133,7 +133,7 @@ export const fields = section('jobs', '2 Job', {
     },
   },
   'job-done': {
-    states: 'A job that completes is done and has timeDone (section 3)',
+    states: 'A completed job has the state done and timeDone (section 3)',
     operations: [storage.getJob],
     run: async (at) => {
       const { state, timeDone } = await readJob(at, await at.need(makeDone));
@@ -149,11 +149,11 @@ export const fields = section('jobs', '2 Job', {
     },
   },
   reduce: {
-    states: 'A reduce phase runs over the outputs before it, with one reducer when count is absent (section 8)',
+    states: 'A reduce phase runs over the outputs of the phase before it, with one reducer by default (section 8)',
     operations: [storage.createJob],
     run: async (at) => {
       const job = await runJob(at, [...copying, { type: 'reduce', exec: 'sort' }], await at.need(makeInputs));
-      at.assert((await readOutputs(at, job)).join() === 'line 1\nline 2\n', 'the output is not that of one reducer over both');
+      at.assert((await readOutputs(at, job)).join() === 'line 1\nline 2\n', 'the output is not from one reducer over both inputs');
     },
   },
   'reduce-count': {
@@ -161,7 +161,7 @@ export const fields = section('jobs', '2 Job', {
     operations: [storage.createJob],
     run: async (at) => {
       const job = await runJob(at, [{ type: 'reduce', count: 2, exec: 'echo one; cat > /dev/null' }], await at.need(makeInputs));
-      at.assert((await readOutputs(at, job)).join('') === 'one\none\n', 'there are not two outputs of two reducers');
+      at.assert((await readOutputs(at, job)).join('') === 'one\none\n', 'two reducers did not write two outputs');
     },
   },
   init: {
@@ -170,7 +170,7 @@ export const fields = section('jobs', '2 Job', {
     run: async (at) => {
       const [input = ''] = await at.need(makeInputs);
       const job = await runJob(at, [{ init: 'echo made > /tmp/conformance', exec: 'cat /tmp/conformance' }], [input]);
-      at.assert((await readOutputs(at, job)).join() === 'made\n', 'the task does not find what init made');
+      at.assert((await readOutputs(at, job)).join() === 'made\n', 'the task does not find the file that init created');
     },
   },
   assets: {
@@ -191,7 +191,7 @@ export const fields = section('jobs', '2 Job', {
 
 export const errors = section('jobs', '2 Job error record', {
   'user-task-error': {
-    states: 'A command that exits with another code than 0 has the error UserTaskError (section 7)',
+    states: 'A command that exits with a code other than 0 has the error UserTaskError (section 7)',
     operations: [storage.getJobErrors],
     run: async (at) => {
       const codes = (await readErrors(at, await at.need(makeFailed))).map(({ code }) => code);
@@ -204,7 +204,7 @@ export const errors = section('jobs', '2 Job error record', {
     run: async (at) => {
       const [error = {}] = await readErrors(at, await at.need(makeFailed));
       const texts = ['what', 'code', 'message', 'server', 'machine'].filter((name) => typeof error[name] !== 'string');
-      at.assert(texts.length === 0, `${texts.join(', ')}: absent, or no text`);
+      at.assert(texts.length === 0, `${texts.join(', ')}: absent or not text`);
       if (error['taskId'] === undefined && error['id'] !== undefined) at.decide('records use the names id, phase and key of the samples');
       else {
         const isRight = typeof error['taskId'] === 'string' && typeof error['input'] === 'string';
@@ -214,7 +214,7 @@ export const errors = section('jobs', '2 Job error record', {
     },
   },
   'error-stderr': {
-    states: 'stderr is the key of what a failed task wrote there, when there is any',
+    states: 'stderr is the key of the standard error of a failed task, if there is any',
     operations: [storage.getJobErrors],
     run: async (at) => {
       const [input = ''] = await at.need(makeInputs);

@@ -21,7 +21,7 @@ export async function makeJob(at: At, phases: readonly Phase[]): Promise<string>
   const response = at.expect(await createJob(at, phases), { status: 201 });
   const location = (response.headers['location'] ?? '').replace(/^https?:\/\/[^/]+/u, '');
   const id = location.split('/').at(-1) ?? '';
-  at.assert(id !== '', 'CreateJob brings no Location');
+  at.assert(id !== '', 'the response to CreateJob has no Location');
   await keepName(at, `job:${id}`);
   return `/${at.account}/jobs/${id}`;
 }

@@ -26,7 +26,7 @@ async function send(at: At, { skew = 0, ...change }: Change = {}, headers: Heade
 
 /** Waits for a new key: the object storage may not know it for a while. */
 async function waitForKey(at: At, change: Change = {}): Promise<void> {
-  await at.until('the object storage knows the key', async () => {
+  await at.until('the object storage accepts the key', async () => {
     const { status, body } = await send(at, change);
     return status === 403 && /(?:Key|User)DoesNotExist/u.test(body.toString()) ? undefined : true;
   });
@@ -61,7 +61,7 @@ async function getByUrl(at: At, given: { method?: string; lifetime?: number; spo
 
 export const authentication = section('storage', '5 Authentication', {
   'rsa-sha256': {
-    states: 'A request is signed by date: and the value of Date, with rsa-sha256 (rules 1 to 3)',
+    states: 'A request is authenticated by a signature of date: and the value of Date, with rsa-sha256 (rules 1 to 3)',
     run: async (at) => at.expect(await sendKnown(at), { status: 200 }),
   },
   'rsa-sha1': {
@@ -69,20 +69,20 @@ export const authentication = section('storage', '5 Authentication', {
     run: async (at) => at.expect(await sendKnown(at, { algorithm: 'rsa-sha1' }), { status: 200 }),
   },
   'no-authorization': {
-    states: 'A request without Authorization is refused (rule 1)',
+    states: 'A request without Authorization is rejected (rule 1)',
     reads: true,
     run: async (at) => at.expect(await at.storage('GET', '~~/stor', { isBare: true }), refused),
   },
   'wrong-signature': {
-    states: 'A signature of something else is refused (rule 3)',
+    states: 'A signature of another text is rejected (rule 3)',
     run: async (at) => at.expect(await sendKnown(at, { isWrong: true }), refused),
   },
   'unknown-key': {
-    states: 'A key that the account does not have is refused (rule 1)',
+    states: 'An unknown key is rejected (rule 1)',
     run: async (at) => at.expect(await sendKnown(at, { key: await at.need(makeOtherPair) }), refused),
   },
   'sub-user': {
-    states: 'A sub-user signs with keyId /<login>/<subuser_login>/keys/<fingerprint>, and selects a role by the header Role (rule 4)',
+    states: 'A sub-user signs with keyId /<login>/<subuser_login>/keys/<fingerprint>, and selects a role with the header Role (rule 4)',
     run: async (at) => {
       await at.need(makeUserKey);
       const [{ login }, { name }] = [await at.need(makeUser), await at.need(makeRole)];
@@ -92,7 +92,7 @@ export const authentication = section('storage', '5 Authentication', {
       at.expect(await send(at, change, { role: String(name) }), { status: 403 });
       at.expect(await putText(at, path, 'a text\n', { 'role-tag': String(name) }), { status: 204 });
       const ask = (): Promise<Response> => send(at, change, { role: String(name) });
-      at.expect(await askUntilOther(at, 'the role counts', [403, 409], ask), { status: 200 });
+      at.expect(await askUntilOther(at, 'the role is active', [403, 409], ask), { status: 200 });
     },
   },
   'signed-url': {
@@ -104,20 +104,20 @@ export const authentication = section('storage', '5 Authentication', {
     run: async (at) => at.expect(await getByUrl(at, { lifetime: -10 }), refused),
   },
   'signed-url-changed': {
-    states: 'A signed URL that was changed is refused (rule 5)',
+    states: 'A modified signed URL is rejected (rule 5)',
     run: async (at) => at.expect(await getByUrl(at, { spoil: true }), refused),
   },
   'signed-url-method': {
-    states: 'A signed URL serves the method alone that was signed (rule 5)',
+    states: 'A signed URL works only for the signed method (rule 5)',
     run: async (at) => at.expect(await getByUrl(at, { method: 'DELETE' }), refused),
   },
   'plain-http': {
-    states: 'Plain HTTP is for GET by signed URL alone (section 1; rule 5)',
+    states: 'Plain HTTP works only for GET with a signed URL (section 1; rule 5)',
     run: async (at) => {
-      if (at.requests.urls.storage?.protocol === 'http:') throw new Skip('the address of the profile is one of plain HTTP');
+      if (at.requests.urls.storage?.protocol === 'http:') throw new Skip('the profile uses plain HTTP');
       const signed = await getByUrl(at, { isPlain: true }).catch(() => undefined);
-      if (!signed) throw new Skip('the service does not speak plain HTTP at its port, which it may');
-      at.expect(signed, { status: 200 }, { status: 400, decision: 'plain HTTP is not spoken at the port of TLS' });
+      if (!signed) throw new Skip('the service does not accept plain HTTP on its port, which is allowed');
+      at.expect(signed, { status: 200 }, { status: 400, decision: 'the TLS port does not accept plain HTTP' });
       const wanted: Wanted = { status: [301, 400, 401, 403] };
       at.expect(await at.storage('GET', await at.need(makeSecret), { isPlain: true }), wanted);
     },

@@ -42,11 +42,11 @@ const namesOf = (response: Response): unknown[] => recordsOf(response).map(({ na
 
 export const directories = section('storage', '4 Directories', {
   'put-directory': {
-    states: 'PutDirectory answers 204 without a body',
+    states: 'PutDirectory returns 204 without a body',
     run: async (at) => at.expect(await putDirectory(at, `/${at.account}/stor/${at.run}`), { status: 204, empty: true }),
   },
   'put-directory-again': {
-    states: 'PutDirectory is idempotent and leaves what is in the directory',
+    states: 'PutDirectory is idempotent and keeps the entries of the directory',
     run: async (at) => {
       const path = await makeDirectory(at, 'again');
       at.expect(await putText(at, `${path}/kept`), { status: 204 });
@@ -55,7 +55,7 @@ export const directories = section('storage', '4 Directories', {
     },
   },
   'list-directory': {
-    states: 'ListDirectory answers 200 with a stream of JSON records of the type directory',
+    states: 'ListDirectory returns 200 with a stream of JSON records of the type directory',
     reads: true,
     run: async (at) => {
       const response = await at.storage('GET', '~~/stor');
@@ -64,7 +64,7 @@ export const directories = section('storage', '4 Directories', {
     },
   },
   'list-size': {
-    states: 'ListDirectory tells the number of all records in Result-Set-Size',
+    states: 'ListDirectory returns the total number of records in Result-Set-Size',
     run: async (at) => {
       const path = await at.need(makeListed);
       const response = await at.storage('GET', path, { query: { limit: 2 } });
@@ -72,17 +72,17 @@ export const directories = section('storage', '4 Directories', {
     },
   },
   'list-order': {
-    states: 'ListDirectory is in the order of UTF-8',
+    states: 'ListDirectory is sorted by UTF-8 bytes',
     run: async (at) => {
       const found = namesOf(at.expect(await at.storage('GET', await at.need(makeListed)), { status: 200 }));
       at.assert(JSON.stringify(found) === JSON.stringify(all), `the order is ${found.join(' ')}`);
     },
   },
   'list-limit': {
-    states: 'limit bounds the records of a page of ListDirectory',
+    states: 'limit sets the maximum number of records in a page of ListDirectory',
     run: async (at) => {
       const found = namesOf(at.expect(await at.storage('GET', await at.need(makeListed), { query: { limit: 2 } }), { status: 200 }));
-      at.assert(JSON.stringify(found) === JSON.stringify(all.slice(0, 2)), `limit=2 brings ${found.join(' ')}`);
+      at.assert(JSON.stringify(found) === JSON.stringify(all.slice(0, 2)), `limit=2 returns ${found.join(' ')}`);
     },
   },
   'list-marker': {
@@ -91,12 +91,12 @@ export const directories = section('storage', '4 Directories', {
       const [, , third = ''] = all;
       const response = await at.storage('GET', await at.need(makeListed), { query: { marker: third } });
       const found = namesOf(at.expect(response, { status: 200 }));
-      if (JSON.stringify(found) === JSON.stringify(all.slice(3))) at.decide('the marker itself is left out');
-      else at.assert(JSON.stringify(found) === JSON.stringify(all.slice(2)), `marker=${third} brings ${found.join(' ')}`);
+      if (JSON.stringify(found) === JSON.stringify(all.slice(3))) at.decide('the marker itself is omitted');
+      else at.assert(JSON.stringify(found) === JSON.stringify(all.slice(2)), `marker=${third} returns ${found.join(' ')}`);
     },
   },
   'delete-directory': {
-    states: 'DeleteDirectory answers 204, and the directory is gone',
+    states: 'DeleteDirectory returns 204, and the directory no longer exists',
     run: async (at) => {
       const path = await makeDirectory(at, 'deleted');
       at.expect(await at.storage('DELETE', path), { status: 204, empty: true });
@@ -104,7 +104,7 @@ export const directories = section('storage', '4 Directories', {
     },
   },
   'delete-directory-full': {
-    states: 'DeleteDirectory is refused unless the directory is empty',
+    states: 'DeleteDirectory is rejected unless the directory is empty',
     run: async (at) => {
       const path = await makeDirectory(at, 'full');
       at.expect(await putText(at, `${path}/kept`), { status: 204 });

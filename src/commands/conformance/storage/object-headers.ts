@@ -5,7 +5,7 @@ import { makeObject, makeText } from './objects.ts';
 
 export const headers = section('storage', '2 Object metadata headers', {
   'content-type-default': {
-    states: 'The content type is application/octet-stream when none is given',
+    states: 'The content type is application/octet-stream by default',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
       const path = `${await at.need(makeHome)}/untyped`;
@@ -19,19 +19,19 @@ export const headers = section('storage', '2 Object metadata headers', {
     run: async (at) => at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'm-colour': /^red$/u } }),
   },
   'headers-size': {
-    states: 'Stored headers of more than 4 KB together are not accepted (section 8)',
+    states: 'Stored headers of more than 4 KB in total are rejected (section 8)',
     operations: [storage.putObject],
     run: async (at) => {
       const path = `${await at.need(makeHome)}/heavy`;
       const response = await putText(at, path, 'x', { 'm-one': 'a'.repeat(2500), 'm-two': 'b'.repeat(2500) });
-      at.expect(response, { status: [400, 409, 413] }, { status: 204, decision: 'what is beyond 4 KB is left out without a word' });
+      at.expect(response, { status: [400, 409, 413] }, { status: 204, decision: 'headers beyond 4 KB are silently dropped' });
     },
   },
 });
 
 export const metadata = section('storage', '4 PutMetadata', {
   'put-metadata': {
-    states: 'PutMetadata answers 204, replaces all stored headers and leaves the data',
+    states: 'PutMetadata returns 204, replaces all stored headers and keeps the data',
     run: async (at) => {
       const { path } = await makeText(at, 'metadata', 'data', { 'm-old': 'old' });
       async function* nothing(): AsyncGenerator<Uint8Array> {
@@ -41,7 +41,7 @@ export const metadata = section('storage', '4 PutMetadata', {
       at.expect(await at.storage('PUT', path, { query: { metadata: 'true' }, body: nothing(), headers }), { status: 204, empty: true });
       const response = await at.storage('GET', path);
       at.expect(response, { status: 200, body: 'data', headers: { 'content-type': /^text\/x-new$/u, 'm-new': /^new$/u } });
-      at.assert(response.headers['m-old'] === undefined, 'the header m-old, which was not sent again, is still there');
+      at.assert(response.headers['m-old'] === undefined, 'the header m-old was not sent again but still exists');
     },
   },
 });

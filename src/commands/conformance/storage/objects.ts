@@ -31,7 +31,7 @@ export const date = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/u;
 
 export const objects = section('storage', '4 Objects', {
   'put-object': {
-    states: 'PutObject answers 204 without a body, with Etag, Last-Modified and Computed-MD5',
+    states: 'PutObject returns 204 without a body, with Etag, Last-Modified and Computed-MD5',
     run: async (at) => {
       const path = `${await at.need(makeHome)}/put`;
       const md5 = md5Of(everyByte).replaceAll(/[+/]/gu, '\\$&');
@@ -40,11 +40,11 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'get-object': {
-    states: 'GetObject answers 200 with the bytes that were stored',
+    states: 'GetObject returns 200 with the stored bytes',
     run: async (at) => at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, body: everyByte }),
   },
   'get-headers': {
-    states: 'GetObject brings Etag, Last-Modified, Content-Length, Content-Type and Content-MD5',
+    states: 'GetObject returns Etag, Last-Modified, Content-Length, Content-Type and Content-MD5',
     run: async (at) => {
       const response = await at.storage('GET', await at.need(makeObject));
       const headers = { etag: /./u, 'last-modified': date, 'content-length': /^512$/u, 'content-type': /^image\/x-test$/u };
@@ -53,7 +53,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'get-empty': {
-    states: 'An object without a byte is returned as one',
+    states: 'An empty object is stored and returned',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
       const path = `${await at.need(makeHome)}/empty`;
@@ -62,7 +62,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'odd-name': {
-    states: 'The name of an object may hold blanks, signs and letters beyond ASCII',
+    states: 'The name of an object may contain spaces, symbols and letters beyond ASCII',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
       const { path } = await makeText(at, 'a b%41+"ä寿\u{1f600}?#');
@@ -70,14 +70,14 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'parent-missing': {
-    states: 'PutObject is refused where there is no parent directory',
+    states: 'PutObject is rejected if the parent directory does not exist',
     run: async (at) => {
       const response = await putText(at, `${await at.need(makeHome)}/nowhere/x`);
       at.expect(response, { status: 404, code: ['DirectoryDoesNotExist', 'ResourceNotFound'] });
     },
   },
   'parent-object': {
-    states: 'PutObject is refused where the parent is not a directory',
+    states: 'PutObject is rejected if the parent is not a directory',
     run: async (at) =>
       at.expect(await putText(at, `${await at.need(makeObject)}/x`), {
         status: [400, 404],
@@ -85,11 +85,11 @@ export const objects = section('storage', '4 Objects', {
       }),
   },
   'put-md5': {
-    states: 'PutObject accepts the body that Content-MD5 is of (rule 1)',
+    states: 'PutObject accepts a body that matches Content-MD5 (rule 1)',
     run: (at) => makeText(at, 'md5', 'right', { 'content-md5': md5Of(Buffer.from('right')) }),
   },
   'put-md5-wrong': {
-    states: 'PutObject refuses another body than Content-MD5 is of, and the object stays as it was (rule 1)',
+    states: 'PutObject rejects a body that does not match Content-MD5, and the object does not change (rule 1)',
     run: async (at) => {
       const { path } = await makeText(at, 'md5-wrong');
       const response = await putText(at, path, 'wrong', { 'content-md5': md5Of(Buffer.from('right')) });
@@ -106,7 +106,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'if-match-other': {
-    states: 'PutObject with another etag in If-Match is refused with 412, and nothing changes (rule 2)',
+    states: 'PutObject with another etag in If-Match is rejected with 412, and nothing changes (rule 2)',
     run: async (at) => {
       const { path } = await makeText(at, 'if-match-other');
       const other = '00000000-0000-4000-8000-000000000000';
@@ -115,7 +115,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'if-modified-since': {
-    states: 'GetObject with If-Modified-Since after the last change answers 304 (rule 2)',
+    states: 'GetObject with If-Modified-Since after the last change returns 304 (rule 2)',
     run: async (at) => {
       const path = await at.need(makeObject);
       const since = new Date(at.now() + 200_000).toUTCString();
@@ -123,7 +123,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'put-if-modified-since': {
-    states: 'PutObject with If-Modified-Since after the last change is refused with 412 (rule 2)',
+    states: 'PutObject with If-Modified-Since after the last change is rejected with 412 (rule 2)',
     run: async (at) => {
       const { path } = await makeText(at, 'if-modified');
       const since = new Date(at.now() + 200_000).toUTCString();
@@ -132,7 +132,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'put-chunked': {
-    states: 'PutObject takes a body whose length is not known, and records the bytes that came (rule 3)',
+    states: 'PutObject accepts a body of unknown length and stores the received bytes (rule 3)',
     run: async (at) => {
       const path = `${await at.need(makeHome)}/chunked`;
       async function* body() {
@@ -144,7 +144,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'put-chunked-too-long': {
-    states: 'A body of unknown length with more bytes than max-content-length is refused and not stored (rule 3)',
+    states: 'A body of unknown length above max-content-length is rejected and not stored (rule 3)',
     operations: [storage.putObject],
     run: async (at) => {
       const path = `${await at.need(makeHome)}/too-long`;
@@ -165,13 +165,13 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'durability-default': {
-    states: 'There are two copies of an object when nothing is said (rule 4; section 8)',
+    states: 'An object has two copies by default (rule 4; section 8)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) =>
       at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'durability-level': /^2$/u } }),
   },
   'cors-stored': {
-    states: 'CORS headers are saved, and answer a request of an origin on their list (rule 5)',
+    states: 'CORS headers are stored, and returned to a request from an allowed origin (rule 5)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
       const { path } = await makeText(at, 'cors', 'x', { 'access-control-allow-origin': 'https://a.example' });
@@ -180,7 +180,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   preflight: {
-    states: 'A preflight is answered by the list of access-control-allow-origin (rule 5)',
+    states: 'A preflight request is checked against the list in access-control-allow-origin (rule 5)',
     operations: [storage.putObject],
     run: async (at) => {
       const stored = { 'access-control-allow-origin': 'https://a.example', 'access-control-allow-methods': 'GET, PUT' };
@@ -191,7 +191,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'delete-object': {
-    states: 'DeleteObject answers 204, and the object is gone',
+    states: 'DeleteObject returns 204, and the object no longer exists',
     run: async (at) => {
       const { path } = await makeText(at, 'deleted-object');
       at.expect(await at.storage('DELETE', path), { status: 204, empty: true });
@@ -199,7 +199,7 @@ export const objects = section('storage', '4 Objects', {
     },
   },
   'get-missing': {
-    states: 'A path at which nothing is answers 404 ResourceNotFound (section 7)',
+    states: 'A path that does not exist returns 404 ResourceNotFound (section 7)',
     operations: [storage.getObject],
     reads: true,
     run: async (at) => at.expect(await at.storage('GET', '~~/stor/conformance-of-nothing'), { status: 404, code: 'ResourceNotFound' }),

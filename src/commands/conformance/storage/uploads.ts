@@ -29,7 +29,7 @@ async function begin(at: At, name: string, headers?: object): Promise<Upload> {
   const target = `${await at.need(makeHome)}/${name}`;
   const response = at.expect(await create(at, { objectPath: target, ...(headers && { headers }) }), { status: 201 });
   const { id, partsDirectory } = objectOf(response);
-  at.assert(typeof id === 'string' && typeof partsDirectory === 'string', 'the upload has no id or partsDirectory');
+  at.assert(typeof id === 'string' && typeof partsDirectory === 'string', 'the upload has no id or no partsDirectory');
   const parts = String(partsDirectory);
   await keepName(at, `upload:${parts.split('/').at(-2) ?? ''}:${String(id)}`);
   return { id: String(id), parts, target };
@@ -58,10 +58,10 @@ const inState = { status: 409, code: ['InvalidMultipartUploadState', 'InvalidMul
 
 export const uploads = section('storage', '4 Multipart uploads', {
   'create-upload': {
-    states: 'CreateMultipartUpload answers 201 with id and partsDirectory, and is not idempotent',
+    states: 'CreateMultipartUpload returns 201 with id and partsDirectory, and is not idempotent',
     run: async (at) => {
       const [one, other] = [await begin(at, 'one'), await begin(at, 'one')];
-      at.assert(one.id !== other.id, 'the same request again has the same id');
+      at.assert(one.id !== other.id, 'the repeated request returned the same id');
     },
   },
   'parts-directory': {
@@ -75,7 +75,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'create-upload-header': {
-    states: 'A header that is not supported makes the creation fail with MultipartUploadInvalidArgumentError',
+    states: 'An unsupported header makes the creation fail with MultipartUploadInvalidArgumentError',
     operations: [storage.createMultipartUpload],
     run: async (at) => {
       const objectPath = `${await at.need(makeHome)}/refused`;
@@ -101,7 +101,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     run: async (at) => at.expect(await create(at, {}), { status: [400, 409] }),
   },
   'upload-part': {
-    states: 'UploadPart answers 204 with Etag and Computed-MD5',
+    states: 'UploadPart returns 204 with Etag and Computed-MD5',
     run: async (at) => {
       const upload = await begin(at, 'part');
       const response = await at.storage('PUT', `${upload.parts}/0`, {
@@ -112,7 +112,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'upload-part-again': {
-    states: 'A part of the same number replaces the one before',
+    states: 'A part with the same number replaces the earlier part',
     operations: [storage.uploadPart, storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'replaced');
@@ -137,7 +137,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
       at.expect(
         await at.storage('PUT', `${parts}/9999`, { body: 'x' }),
         { status: 204 },
-        { ...refused, decision: 'newer deployed services take the numbers 0 to 799' },
+        { ...refused, decision: 'newer deployed services accept the numbers 0 to 799' },
       );
       at.expect(await at.storage('PUT', `${parts}/10000`, { body: 'x' }), { status: [400, 404, 409] });
     },
@@ -153,11 +153,11 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'get-upload-status': {
-    states: 'GetMultipartUpload answers 204, as the text has it, or 200 with the upload, as the example has it',
+    states: 'GetMultipartUpload returns 204, as in the text, or 200 with the upload, as in the example',
     run: async (at) => at.expect(await state(at, await begin(at, 'status')), { status: [200, 204] }),
   },
   'commit-upload': {
-    states: 'CommitMultipartUpload answers 201 with Location, Etag and Computed-MD5, and the object has the parts in their order',
+    states: 'CommitMultipartUpload returns 201 with Location, Etag and Computed-MD5, and the object consists of the parts in order',
     run: async (at) => {
       const upload = await begin(at, 'joined', { 'content-type': 'text/x-joined', 'm-colour': 'red' });
       const first = Buffer.alloc(5 * 1024 * 1024, 'ab');
@@ -168,7 +168,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'upload-headers': {
-    states: 'Headers given at the creation are those of the object',
+    states: 'The object has the headers that were given at the creation',
     operations: [storage.createMultipartUpload, storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'with-headers', { 'content-type': 'text/x-upload', 'm-colour': 'red', 'durability-level': 1 });
@@ -178,24 +178,24 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'commit-again': {
-    states: 'CommitMultipartUpload is idempotent: with the same parts it answers 201 again (section 3)',
+    states: 'CommitMultipartUpload is idempotent: with the same parts it returns 201 again (section 3)',
     run: async (at) => {
       const upload = await at.need(makeCommitted);
       at.expect(await commit(at, upload, [upload.etag]), { status: 201 });
     },
   },
   'commit-others': {
-    states: 'What is committed cannot be committed with other parts (section 3)',
+    states: 'A committed upload cannot be committed with other parts (section 3)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => at.expect(await commit(at, await at.need(makeCommitted), []), inState),
   },
   'abort-committed': {
-    states: 'What is committed cannot be aborted (section 3)',
+    states: 'A committed upload cannot be aborted (section 3)',
     operations: [storage.abortMultipartUpload],
     run: async (at) => at.expect(await abort(at, await at.need(makeCommitted)), inState),
   },
   'commit-etag': {
-    states: 'A commit with an etag that no part has is refused',
+    states: 'A commit with an unknown etag is rejected',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'other-etag');
@@ -205,7 +205,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'commit-gap': {
-    states: 'A commit of parts that are not consecutive from 0 is refused (section 8)',
+    states: 'A commit of parts that are not consecutive from 0 is rejected (section 8)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'gap');
@@ -213,7 +213,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'commit-small': {
-    states: 'A commit with a part of less than 5 MB before the last is refused (section 8)',
+    states: 'A commit in which a part other than the last has less than 5 MB is rejected (section 8)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
       const upload = await begin(at, 'small');
@@ -222,7 +222,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'abort-upload': {
-    states: 'AbortMultipartUpload answers 204, also when it is sent again, and nothing can be committed then',
+    states: 'AbortMultipartUpload returns 204, also when repeated, and the upload can no longer be committed',
     run: async (at) => {
       const upload = await begin(at, 'aborted');
       const etag = await putPart(at, upload, 0, 'x');
@@ -232,7 +232,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'redirect-upload': {
-    states: 'GET of /uploads/:id and of a part there answers 301 with the parts directory in Location',
+    states: 'GET of /uploads/:id and of a part there returns 301 with the parts directory in Location',
     operations: [storage.redirectUpload, storage.redirectPart],
     run: async (at) => {
       const { id, parts } = await begin(at, 'redirected');
@@ -241,7 +241,7 @@ export const uploads = section('storage', '4 Multipart uploads', {
     },
   },
   'redirect-missing': {
-    states: 'The redirection of an upload that does not exist answers 404 ResourceNotFound (section 7)',
+    states: 'The redirection of an upload that does not exist returns 404 ResourceNotFound (section 7)',
     operations: [storage.redirectUpload],
     reads: true,
     run: async (at) => {

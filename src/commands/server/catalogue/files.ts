@@ -17,7 +17,7 @@ export function listUploads(changes: readonly CatalogueChange[]): ImageUpload[] 
     const { upload } = step;
     const other = uploads.get(upload.path) ?? upload;
     if (other.sha1 !== upload.sha1 || other.size !== upload.size || other.compression !== upload.compression)
-      throw new UsageError(`image ${name}: another image says something else of the file ${upload.path}`);
+      throw new UsageError(`image ${name}: another image describes the file ${upload.path} differently`);
     uploads.set(upload.path, upload);
   }
   return [...uploads.values()];
@@ -28,9 +28,9 @@ export async function* readUpload(world: World, document: string, { path }: Pick
   const folder = document === '-' ? world.cwd : dirname(resolvePath(world, document));
   const file = resolve(folder, path);
   try {
-    if (!statSync(file).isFile()) throw new UsageError(`${path}: is not a file`);
+    if (!statSync(file).isFile()) throw new UsageError(`${path}: not a file`);
     for await (const chunk of createReadStream(file) as AsyncIterable<Uint8Array>) {
-      if (world.interrupted.aborted) throw new InterruptedError('interrupted: nothing was done');
+      if (world.interrupted.aborted) throw new InterruptedError('interrupted; nothing was changed');
       yield chunk;
     }
   } catch (error) {
@@ -50,7 +50,7 @@ export async function checkUploads(world: World, document: string, uploads: read
       size += chunk.length;
     }
     const sha1 = hash.digest('hex');
-    if (size !== upload.size) throw new UsageError(`${upload.path}: has ${size} bytes, and the document says ${upload.size}`);
-    if (sha1 !== upload.sha1) throw new UsageError(`${upload.path}: its SHA-1 is ${sha1}, and the document says ${upload.sha1}`);
+    if (size !== upload.size) throw new UsageError(`${upload.path}: has ${size} bytes, but the document says ${upload.size}`);
+    if (sha1 !== upload.sha1) throw new UsageError(`${upload.path}: its SHA-1 is ${sha1}, but the document says ${upload.sha1}`);
   }
 }

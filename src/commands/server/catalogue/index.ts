@@ -15,7 +15,7 @@ import { countOf } from '../../../base/count.ts';
 const fileHelp = 'Document, YAML or JSON; - for stdin';
 
 const documentHelp =
-  'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. file says of the file of an image its compression, sha1 and size; where it has a path too, from the document on, apply stores the file beside the contents of the gateways (--bytes), unless the cloud has it. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
+  'The document has a version ("1") and any of these parts: datacenters and services, each with URLs by name; packages (name, version, memory, disk, vcpus ...); public images (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are matched by id, or by name and version. Missing parts and fields are left unchanged. The file of an image has compression, sha1 and size. If it also has a path, relative to the document, apply stores the file with the contents of the gateways (--bytes) unless it is already stored. Each gateway reports its own addresses for the services compute and storage and for its datacenter; --prune keeps these.';
 
 /** Plans the changes for a document and checks the files that they need. */
 async function planFor(
@@ -32,33 +32,33 @@ async function planFor(
 }
 
 export const diff = command({
-  summary: 'Show what would change if a document of the cloud were applied',
+  summary: 'Show the changes that applying a document would make',
   description: documentHelp,
   arguments: { file: one(fileHelp, { values: 'file' }) },
-  options: { ...databaseOptions, prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
+  options: { ...databaseOptions, prune: flag(pruneHelp), exitCode: flag('Exit with 1 if there are changes') },
   run: async (invocation) => {
     const { args, options } = invocation;
     const { changes } = await planFor(invocation, args.file);
     return await showDiff(invocation, changes, options.exitCode, 'the cloud');
   },
   examples: [
-    { line: 'cloud server diff cloud.yaml --database-file /etc/cloud/database', help: 'What apply would do' },
+    { line: 'cloud server diff cloud.yaml --database-file /etc/cloud/database', help: 'Show what apply would do' },
     {
       line: 'cloud server diff cloud.yaml --database-file /etc/cloud/database --prune --exit-code -q',
-      help: 'For scripts: 1 when something differs',
+      help: 'For scripts: exit with 1 if there are changes',
     },
   ],
 });
 
 export const apply = command({
-  summary: 'Change the cloud so that it has what a document says',
-  description: `Does what cloud server diff shows, all of it in one transaction, while gateways run. What a part does not mention is deleted with --prune only, after a question. Applied again, nothing is left to change.\n${documentHelp}`,
+  summary: 'Apply a document to the cloud',
+  description: `Makes the changes that cloud server diff shows in one transaction, while gateways run. Deletes entries that the document does not contain only with --prune, after confirmation. Applying a document again changes nothing.\n${documentHelp}`,
   arguments: { file: one(fileHelp, { values: 'file' }) },
   options: {
     ...databaseOptions,
     ...bytesOptions,
     prune: flag(pruneHelp),
-    dryRun: flag('Only show what would be done'),
+    dryRun: flag('Only show the changes'),
     yes: flag('Do not ask before deleting', { short: 'y' }),
   },
   run: async (invocation) => {
@@ -76,16 +76,16 @@ export const apply = command({
     await changeCatalogue({ database, now: world.now(), ...files }, (state) => {
       const now = planCatalogue(document, state, options.prune);
       if (JSON.stringify(now) === JSON.stringify(changes)) return now.map(({ step }) => step);
-      throw new LocalError('the cloud was changed by somebody else in the meantime: nothing was done', { hint: 'run the command again' });
+      throw new LocalError('the cloud was changed meanwhile; nothing was applied', { hint: 'run the command again' });
     });
     note(`${countOf(changes.length, 'change')} done`);
     return await showChanges(invocation, changes);
   },
   examples: [
-    { line: 'cloud server apply cloud.yaml --database-file /etc/cloud/database --dry-run', help: 'What would be done' },
+    { line: 'cloud server apply cloud.yaml --database-file /etc/cloud/database --dry-run', help: 'Show the changes' },
     {
       line: 'cloud server apply cloud.yaml --database-file /etc/cloud/database --prune --yes',
-      help: 'Make the cloud exactly as the document, without a question',
+      help: 'Make the cloud match the document exactly, without asking',
     },
   ],
 });

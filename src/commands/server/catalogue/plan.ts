@@ -87,7 +87,7 @@ function refuseOtherId(
 ): void {
   if (wanted.id === undefined || wanted.id === existing.id) return;
   throw new UsageError(`${kind} "${label(existing)}" has another id in the cloud: ${existing.id}`, {
-    hint: 'correct the id in the file, or leave it out',
+    hint: 'correct the id in the file, or remove it',
   });
 }
 
@@ -123,13 +123,13 @@ function checkOrigins(images: readonly ImageDocument[], existing: CatalogueState
   const left = new Set([...images, ...existing.filter((each) => !gone.includes(each))].flatMap(({ id }) => id ?? []));
   for (const image of images) {
     if (image.origin === undefined || left.has(image.origin)) continue;
-    throw new UsageError(`images: ${label(image)}: there is no public image ${image.origin} for it to build on`, {
+    throw new UsageError(`images: ${label(image)}: its origin ${image.origin} is not a public image`, {
       hint: 'add that image to the file, with its id',
     });
   }
   const goneIds = new Set(gone.map(({ id }) => id));
   const needed = gone.find(({ children }) => children.some((child) => !goneIds.has(child)));
-  if (needed) throw new UsageError(`image ${label(needed)} cannot be deleted: image ${needed.children.join(', ')} builds on it`);
+  if (needed) throw new UsageError(`image ${label(needed)} cannot be deleted: it is the origin of image ${needed.children.join(', ')}`);
 }
 
 /** Separates the fields of an image from the path of its file; returns the file if it has to be uploaded. */
@@ -170,7 +170,7 @@ function planLimits({ limits }: Catalogue, state: CatalogueState): Part {
   const unknown = limits.find(({ account }) => !state.logins.includes(account));
   if (unknown) {
     const close = nearest(unknown.account, state.logins);
-    throw new UsageError(`limits: there is no account ${unknown.account}`, {
+    throw new UsageError(`limits: account ${unknown.account} does not exist`, {
       hint: close === undefined ? 'cloud server accounts create' : `did you mean ${close}?`,
     });
   }

@@ -12,9 +12,9 @@ function checkUrls(refuse: Refuse, part: string, urls: Readonly<Record<string, u
   for (const [name, url] of Object.entries(urls)) {
     if (name === '') throw refuse(part, 'a name is empty');
     if (typeof url !== 'string' || !URL.canParse(url) || !/^https?:$/u.test(new URL(url).protocol))
-      throw refuse(`${part}.${name}`, 'must be a URL of http or https');
+      throw refuse(`${part}.${name}`, 'must be an http or https URL');
     const { username, password } = new URL(url);
-    if (username !== '' || password !== '') throw refuse(`${part}.${name}`, 'has a user or a password in it, which everybody would see');
+    if (username !== '' || password !== '') throw refuse(`${part}.${name}`, 'contains a user or a password, which everybody could see');
   }
 }
 
@@ -26,7 +26,7 @@ function checkUnique(refuse: Refuse, part: string, what: string, words: readonly
 
 function checkText(refuse: Refuse, at: string, value: unknown): void {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  if (text.includes('\0') || text.includes(String.raw`\u0000`)) throw refuse(at, 'has a NUL character, which no name or text can have');
+  if (text.includes('\0') || text.includes(String.raw`\u0000`)) throw refuse(at, 'contains a NUL character');
 }
 
 function checkEntries(refuse: Refuse, part: string, entries: readonly (PackageDocument | ImageDocument)[]): void {
@@ -52,7 +52,7 @@ function checkEntries(refuse: Refuse, part: string, entries: readonly (PackageDo
 
 function checkNumber(refuse: Refuse, at: string, value: number | undefined, least: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-  throw refuse(at, `${value} is not a whole number from ${least} on`);
+  throw refuse(at, `${value} is not a whole number of at least ${least}`);
 }
 
 function checkPackages(refuse: Refuse, packages: readonly PackageDocument[] = []): void {
@@ -94,7 +94,7 @@ function checkLimits(refuse: Refuse, limits: readonly LimitDocument[] = []): voi
     }
   }
   const twice = limits.map(nameLimit).find((name, at, all) => all.indexOf(name) !== at);
-  if (twice !== undefined) throw refuse('limits', `two entries are the limit "${twice}"`);
+  if (twice !== undefined) throw refuse('limits', `two entries set the limit "${twice}"`);
 }
 
 /** Version of a package without a version. */
@@ -109,7 +109,7 @@ export function nameLimit({ account, by, check, os, image }: LimitDocument): str
 export async function readCatalogue(world: World, file: string): Promise<Catalogue> {
   const name = file === '-' ? 'stdin' : file;
   const refuse: Refuse = (at, problem, hint) => new UsageError(`${name}: ${at}: ${problem}`, { hint });
-  const read = await readRecord(world, file, catalogueDocument, { sample: 'such a document: cloud server apply --help' });
+  const read = await readRecord(world, file, catalogueDocument, { sample: 'the format: cloud server apply --help' });
   if (read['version'] === undefined) throw refuse('version', 'is missing', 'write version: "1"');
   const document = read as Catalogue;
   checkUrls(refuse, 'datacenters', document.datacenters);
