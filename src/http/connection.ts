@@ -12,16 +12,60 @@ const renewal = 60_000;
 /** Maximum bytes per read where bytes bypass the stream. */
 const readSize = 64 * 1024;
 
-/** Receives the bytes of a connection; returns false to apply back-pressure. */
-export type ByteReceiver = (bytes: Uint8Array) => boolean;
+/** What uses a connection: one exchange at a time. */
+export interface ConnectionUser {
+  /** Receives bytes; returns false to apply back-pressure. */
+  receive(bytes: Uint8Array): boolean;
+  /** The connection has failed. */
+  fail(error: unknown): void;
+  /** The service has closed its side. */
+  finish(): void;
+  /** The connection has closed. */
+  close(): void;
+  /** The time is up in which a response was to begin. */
+  expire(): void;
+}
 
 /** A connection to a service, ready for requests. */
-export interface Connection {
+export class Connection {
   readonly socket: Socket;
-  /** True when the bytes that a receiver gets are only valid until it returns. */
+  /** True when the bytes that a user receives are only valid until it returns. */
   readonly isShared: boolean;
-  /** Sets the receiver of all following bytes. Bytes without a receiver are unexpected and end the connection. */
-  readonly take: (taker: ByteReceiver | undefined) => void;
+  #user: ConnectionUser | undefined;
+  /** Kept for all requests: started again by each, and never stopped, because the user knows whether it still waits. */
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Listens once for all requests: adding and removing listeners for each costs more than parsing its response. */
+  constructor(socket: Socket, isShared: boolean) {
+    this.socket = socket;
+    this.isShared = isShared;
+    socket
+      .on('error', (error) => this.#user?.fail(error))
+      .on('end', () => this.#user?.finish())
+      .on('close', () => {
+        clearTimeout(this.#timer);
+        this.#user?.close();
+      });
+  }
+
+  /** Sets who receives all that follows. Bytes without a user are unexpected and end the connection. */
+  assign(user: ConnectionUser | undefined): void {
+    this.#user = user;
+  }
+
+  /** Calls `expire` after this many milliseconds, which are the same for all requests, unless it is called again. */
+  expectResponse(idleTimeout: number): void {
+    // The socket keeps the process running while a response is awaited.
+    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#user?.expire(), idleTimeout).unref();
+    else this.#timer.refresh();
+  }
+
+  /** Passes bytes on; returns false to apply back-pressure. */
+  receive(bytes: Uint8Array): boolean {
+    if (this.#user !== undefined) return this.#user.receive(bytes);
+    this.socket.destroy();
+    return false;
+  }
 }
 
 /**
@@ -42,12 +86,11 @@ function resolveLocalhost(port: number, mayBeLong: boolean): ConnectionOptions &
 
 /** Wraps a socket that exists already: its bytes arrive through its stream. */
 function tapStream(socket: Socket): Connection {
-  let current: ByteReceiver | undefined;
+  const connection = new Connection(socket, false);
   socket.on('data', (bytes: Buffer) => {
-    if (current === undefined) socket.destroy();
-    else if (!current(bytes)) socket.pause();
+    if (!connection.receive(bytes)) socket.pause();
   });
-  return { socket, isShared: false, take: (taker) => (current = taker) };
+  return connection;
 }
 
 /**
@@ -57,15 +100,10 @@ function tapStream(socket: Socket): Connection {
 function openTapped<O extends object>(options: O, connect: (options: O) => Socket): Connection {
   // Node.js ignores `onread` for a socket that exists already.
   if ('socket' in options) return tapStream(connect(options));
-  let current: ByteReceiver | undefined;
   const buffer = Buffer.allocUnsafeSlow(readSize);
-  const callback = (length: number): boolean => {
-    if (current) return current(buffer.subarray(0, length));
-    socket.destroy();
-    return false;
-  };
-  const socket = connect({ ...options, onread: { buffer, callback } });
-  return { socket, isShared: true, take: (taker) => (current = taker) };
+  const callback = (length: number): boolean => connection.receive(buffer.subarray(0, length));
+  const connection = new Connection(connect({ ...options, onread: { buffer, callback } }), true);
+  return connection;
 }
 
 /** Opens a connection through a proxy. Its bytes arrive through its stream, because the tunnel exists before TLS starts. */
@@ -73,8 +111,6 @@ async function openProxied(proxy: Proxy, url: URL, options: SendOptions): Promis
   const socket = await openThrough(proxy, url, options);
   const connection = tapStream(socket);
   socket.setNoDelay(true);
-  // Errors of an idle connection are reported by the next request on it.
-  socket.on('error', () => undefined);
   socket.resume();
   return connection;
 }

@@ -1,8 +1,9 @@
-import { WholeBody, type HttpResponse } from '../api/message.ts';
-import { maxIdleMs, type Connection } from './connection.ts';
-import { createInbox, type Inbox } from './inbox.ts';
+import { WholeBody, type Body, type HttpResponse } from '../api/message.ts';
+import { ignoreAbort, stopOnAbort } from './abort.ts';
+import { maxIdleMs, type Connection, type ConnectionUser } from './connection.ts';
+import { Inbox } from './inbox.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
-import { createRequestWriter, type RequestWriter } from './request-writer.ts';
+import { createRequestWriter, writeHeaders, type RequestWriter } from './request-writer.ts';
 import { ResponseParser, type ResponseHead } from './response-parser.ts';
 import type { Outgoing } from './send.ts';
 import { watchSilence } from './silence.ts';
@@ -19,7 +20,7 @@ function readIdleMs({ headers }: ResponseHead): number {
  * The request and the response proceed independently, because a service may respond before it has received the whole request. The exchange
  * is over when both have reached their last state, when the response is a complete refusal, or when anything fails; it never changes after.
  */
-export class Exchange {
+export class Exchange implements ConnectionUser {
   /** Resolves when the headers of the response have arrived. */
   readonly response: Promise<HttpResponse>;
 
@@ -34,44 +35,61 @@ export class Exchange {
   readonly #idleTimeout: number;
   readonly #inbox: Inbox;
   readonly #parser: ResponseParser;
-  readonly #writer: RequestWriter;
+  /** Present if the request has a body. */
+  #writer: RequestWriter | undefined;
   readonly #leave: (idleMs: number) => void;
   /** Settles `response`; absent once it has been resolved. */
   #delivery: { resolve: (response: HttpResponse) => void; reject: (error: unknown) => void } | undefined;
   #head: ResponseHead | undefined;
   /** Milliseconds for which the connection can be reused after the response. */
   #idleMs = 0;
-  /** Runs from the end of the request to the headers of the response. */
-  #answering: NodeJS.Timeout | undefined;
 
   /**
    * Starts to send the request.
    * @param leave called when the exchange is over, with the milliseconds for which the connection can be reused; 0: not at all
    */
   constructor(connection: Connection, outgoing: Outgoing, idleTimeout: number, leave: (idleMs: number) => void) {
-    const { socket, isShared, take } = connection;
-    const { method, signal } = outgoing;
+    const { socket, isShared } = connection;
+    const { method, signal, body } = outgoing;
     this.#connection = connection;
     this.#outgoing = outgoing;
     this.#idleTimeout = idleTimeout;
     this.#leave = leave;
     this.response = new Promise((resolve, reject) => (this.#delivery = { resolve, reject }));
-    this.#inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
+    this.#inbox = new Inbox(socket, isShared);
     this.#parser = new ResponseParser(method, {
       head: (head) => this.#beginResponse(head),
-      body: this.#inbox.add,
+      body: (bytes) => this.#inbox.add(bytes),
       end: (rest) => this.#completeResponse(rest),
     });
-    const [isEnded, markSent] = [() => this.#isEnded(), () => this.#markSent()];
-    this.#writer = createRequestWriter({ socket, idleTimeout, isEnded, markSent, failIdle: this.#failIdle });
-    take((bytes) => this.#takeBytes(bytes));
-    socket.on('error', this.#fail).on('end', this.#finish).on('close', this.#close);
-    if (signal?.aborted === true) this.#stop();
-    else {
-      signal?.addEventListener('abort', this.#stop, { once: true });
-      // Errors here come from the source of the body, not from the network.
-      this.#writer.send(outgoing).catch((error: unknown) => this.#giveUp(error));
+    connection.assign(this);
+    if (signal?.aborted === true) {
+      this.#stop();
+      return;
     }
+    if (signal) stopOnAbort(signal, this.#stop);
+    if (body === undefined) this.#sendHeaders();
+    else this.#sendWith(body);
+  }
+
+  /** Sends a request without a body, in one write. */
+  #sendHeaders(): void {
+    try {
+      const headers = writeHeaders(this.#outgoing);
+      if (!this.#isEnded()) this.#connection.socket.write(headers);
+      this.#markSent();
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** Sends a request with a body, which the service may refuse before its end. */
+  #sendWith(body: Body): void {
+    const [isEnded, markSent] = [() => this.#isEnded(), () => this.#markSent()];
+    const { socket } = this.#connection;
+    this.#writer = createRequestWriter({ socket, idleTimeout: this.#idleTimeout, isEnded, markSent, failIdle: this.#failIdle });
+    // Errors here come from the source of the body, not from the network.
+    this.#writer.send(this.#outgoing, body).catch((error: unknown) => this.#giveUp(error));
   }
 
   /** The whole request was written. */
@@ -79,7 +97,7 @@ export class Exchange {
     if (this.#request === 'sent' || this.#isEnded()) return;
     this.#request = 'sent';
     // Bytes that are not a response count as silence too, however many arrive.
-    if (this.#response === 'awaited') this.#answering = setTimeout(this.#failIdle, this.#idleTimeout);
+    if (this.#response === 'awaited') this.#connection.expectResponse(this.#idleTimeout);
     this.#settle();
   }
 
@@ -95,9 +113,8 @@ export class Exchange {
   #beginResponse(head: ResponseHead): void {
     this.#head = head;
     this.#response = 'arriving';
-    clearTimeout(this.#answering);
     this.#inbox.expect(head.length);
-    if (this.#isRefused()) this.#writer.wake();
+    if (this.#isRefused()) this.#writer?.wake();
   }
 
   #completeResponse(rest: Uint8Array): void {
@@ -118,13 +135,11 @@ export class Exchange {
   }
 
   #end(idleMs: number): void {
-    const { socket, take } = this.#connection;
     this.#isOver = true;
-    take(undefined);
-    clearTimeout(this.#answering);
-    this.#outgoing.signal?.removeEventListener('abort', this.#stop);
-    socket.off('error', this.#fail).off('end', this.#finish).off('close', this.#close);
-    if (idleMs === 0) socket.destroy();
+    this.#connection.assign(undefined);
+    const { signal } = this.#outgoing;
+    if (signal) ignoreAbort(signal, this.#stop);
+    if (idleMs === 0) this.#connection.socket.destroy();
     this.#leave(idleMs);
   }
 
@@ -135,23 +150,35 @@ export class Exchange {
     this.#inbox.fail(failure);
     this.#end(0);
   }
-  // These are listeners, which keep their `this`.
-  readonly #fail = (error: unknown): void => this.#giveUp(toNetworkError(error, this.#outgoing.url));
-  readonly #failIdle = (): void => this.#fail(createFailure('IDLE', 'idle'));
-  readonly #stop = (): void => this.#fail(this.#outgoing.signal?.reason);
-  readonly #close = (): void => this.#fail(createFailure('ECONNRESET', 'the connection ended before the response'));
-  /** The service has closed the connection in order. */
-  readonly #finish = (): void => {
-    if (this.#response !== 'complete' && !this.#parser.finish()) this.#close();
-  };
 
-  #takeBytes(bytes: Uint8Array): boolean {
+  // These are listeners, which keep their `this`.
+  readonly #failIdle = (): void => this.fail(createFailure('IDLE', 'idle'));
+  readonly #stop = (): void => this.fail(this.#outgoing.signal?.reason);
+
+  fail(error: unknown): void {
+    this.#giveUp(toNetworkError(error, this.#outgoing.url));
+  }
+
+  /** No response has begun within the idle timeout of the end of the request. */
+  expire(): void {
+    if (this.#request === 'sent' && this.#response === 'awaited') this.#failIdle();
+  }
+
+  close(): void {
+    this.fail(createFailure('ECONNRESET', 'the connection ended before the response'));
+  }
+
+  finish(): void {
+    if (this.#response !== 'complete' && !this.#parser.finish()) this.close();
+  }
+
+  receive(bytes: Uint8Array): boolean {
     try {
       this.#parser.push(bytes);
       this.#deliver();
     } catch (error) {
       this.#deliver();
-      this.#fail(error);
+      this.fail(error);
     }
     return this.#response === 'complete' || this.#inbox.hasRoom();
   }

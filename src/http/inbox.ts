@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 /** Bodies of at least this length are collected into large chunks, bytes. */
 const longBody = 8 * 1024 * 1024;
 
@@ -11,128 +13,124 @@ const gatheredSize = 16 * 1024;
 /** Maximum number of unread bytes before the connection is paused. */
 const mostWaiting = 2 * 1024 * 1024;
 
-/** What an inbox needs from its connection. */
-interface InboxOptions {
+const noBytes = Buffer.alloc(0);
+
+/** Buffers the body of a response between the connection and its reader. Each chunk has its own memory: the reader may keep it. */
+export class Inbox {
+  readonly #socket: Socket;
   /** True when bytes have to be copied before `add` returns. */
-  readonly isShared: boolean;
-  /** Called when there is room for more bytes. */
-  readonly resume: () => void;
-  /** Called when the reader does not want the rest. */
-  readonly leave: () => void;
-}
+  readonly #isShared: boolean;
+  #full: Uint8Array[] = [];
+  /** Number of unread bytes. */
+  #waiting = 0;
+  #isLong = false;
+  #isEnded = false;
+  #failure: { readonly error: unknown } | undefined;
+  #wake: (() => void) | undefined;
+  /** The large chunk into which small ones are collected; from `#start` to `#end` it holds bytes that are not in `#full` yet. */
+  #large: Buffer = noBytes;
+  #start = 0;
+  #end = 0;
 
-/** Buffers the body of a response between the connection and its reader. */
-export interface Inbox {
+  constructor(socket: Socket, isShared: boolean) {
+    this.#socket = socket;
+    this.#isShared = isShared;
+  }
+
   /** Sets the number of bytes to come, if known. */
-  readonly expect: (length: number | undefined) => void;
-  readonly add: (bytes: Uint8Array) => void;
-  readonly end: () => void;
-  /** Fails after the bytes that arrived before have been read. */
-  readonly fail: (error: unknown) => void;
-  readonly hasRoom: () => boolean;
-  /** The bytes, in larger chunks than they arrived in. Can be read only once. */
-  readonly chunks: () => AsyncGenerator<Uint8Array>;
-  /** All bytes, instead of `chunks`, if the body has ended without an error; undefined otherwise. */
-  readonly takeWhole: () => Uint8Array | undefined;
-}
-
-/** Collects small chunks into large ones. */
-function createGatherer(give: (chunk: Uint8Array) => void): { gather: (bytes: Uint8Array, size: number) => void; cut: () => void } {
-  let chunk = Buffer.alloc(0);
-  let [start, end] = [0, 0];
-
-  /** Emits what the large chunk contains so far; its remaining space is filled later. */
-  function cut(): void {
-    if (end > start) give(chunk.subarray(start, end));
-    start = end;
+  expect(length: number | undefined): void {
+    this.#isLong = length !== undefined && length >= longBody;
   }
-  function gather(bytes: Uint8Array, size: number): void {
-    for (let rest = bytes; rest.length > 0;) {
-      if (end === chunk.length) {
-        cut();
-        chunk = Buffer.allocUnsafeSlow(size);
-        [start, end] = [0, 0];
-      }
-      const part = rest.subarray(0, chunk.length - end);
-      chunk.set(part, end);
-      end += part.length;
-      rest = rest.subarray(part.length);
-    }
-  }
-  return { gather, cut };
-}
 
-/** Creates an inbox. Each chunk has its own memory: the reader may keep it. */
-export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
-  let full: Uint8Array[] = [];
-  let waiting = 0;
-  let isLong = false;
-  const { gather, cut } = createGatherer((chunk) => void full.push(chunk));
-  const last: { isThere: boolean; failure?: { error: unknown } } = { isThere: false };
-  let wake: (() => void) | undefined;
-
-  function wakeReader(): void {
-    wake?.();
-    wake = undefined;
-  }
-  function add(bytes: Uint8Array): void {
+  add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     // A connection delivers several chunks in one turn of the event loop.
-    if (waiting === 0 && wake !== undefined) setImmediate(wakeReader);
-    const isFirst = waiting === 0;
-    waiting += bytes.length;
-    if (isShared && isLong) gather(bytes, chunkSize);
-    else if (bytes.length < smallChunk && !isFirst) gather(bytes, gatheredSize);
+    if (this.#waiting === 0 && this.#wake !== undefined) setImmediate(() => this.#wakeReader());
+    const isFirst = this.#waiting === 0;
+    this.#waiting += bytes.length;
+    if (this.#isShared && this.#isLong) this.#gather(bytes, chunkSize);
+    else if (bytes.length < smallChunk && !isFirst) this.#gather(bytes, gatheredSize);
     else {
       // First emit what was collected, to keep the order.
-      cut();
-      full.push(isShared ? new Uint8Array(bytes) : bytes);
+      this.#cut();
+      this.#full.push(this.#isShared ? new Uint8Array(bytes) : bytes);
     }
   }
-  function close(): void {
-    last.isThere = true;
-    wakeReader();
+
+  end(): void {
+    this.#isEnded = true;
+    this.#wakeReader();
   }
-  function takeAll(): Uint8Array[] {
-    cut();
-    const taken = full;
-    full = [];
-    waiting = 0;
-    return taken;
+
+  /** Fails after the bytes that arrived before have been read. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.end();
   }
-  async function* chunks(): AsyncGenerator<Uint8Array> {
+
+  hasRoom(): boolean {
+    return this.#waiting < mostWaiting;
+  }
+
+  /** The bytes, in larger chunks than they arrived in. Can be read only once. */
+  async *chunks(): AsyncGenerator<Uint8Array> {
     try {
-      while (waiting > 0 || !last.isThere) {
-        if (waiting > 0) {
-          const taken = takeAll();
-          if (!last.isThere) resume();
+      while (this.#waiting > 0 || !this.#isEnded) {
+        if (this.#waiting > 0) {
+          const taken = this.#takeAll();
+          if (!this.#isEnded) this.#socket.resume();
           yield* taken;
         } else {
           await new Promise<void>((resolve) => {
-            wake = resolve;
+            this.#wake = resolve;
           });
         }
       }
-      if (last.failure) throw last.failure.error;
+      if (this.#failure) throw this.#failure.error;
     } finally {
-      if (!last.isThere) leave();
+      // The reader does not want the rest.
+      if (!this.#isEnded) this.#socket.destroy();
     }
   }
-  function takeWhole(): Uint8Array | undefined {
-    if (!last.isThere || last.failure) return undefined;
-    const taken = takeAll();
+
+  /** All bytes, instead of `chunks`, if the body has ended without an error; undefined otherwise. */
+  takeWhole(): Uint8Array | undefined {
+    if (!this.#isEnded || this.#failure) return undefined;
+    const taken = this.#takeAll();
     return taken.length === 1 ? taken[0] : Buffer.concat(taken);
   }
-  return {
-    expect: (length) => (isLong = length !== undefined && length >= longBody),
-    add,
-    end: close,
-    fail: (error) => {
-      last.failure ??= { error };
-      close();
-    },
-    hasRoom: () => waiting < mostWaiting,
-    chunks,
-    takeWhole,
-  };
+
+  #wakeReader(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  /** Emits what the large chunk contains so far; its remaining space is filled later. */
+  #cut(): void {
+    if (this.#end > this.#start) this.#full.push(this.#large.subarray(this.#start, this.#end));
+    this.#start = this.#end;
+  }
+
+  /** Collects small chunks into large ones of this size. */
+  #gather(bytes: Uint8Array, size: number): void {
+    for (let rest = bytes; rest.length > 0;) {
+      if (this.#end === this.#large.length) {
+        this.#cut();
+        this.#large = Buffer.allocUnsafeSlow(size);
+        this.#start = this.#end = 0;
+      }
+      const part = rest.subarray(0, this.#large.length - this.#end);
+      this.#large.set(part, this.#end);
+      this.#end += part.length;
+      rest = rest.subarray(part.length);
+    }
+  }
+
+  #takeAll(): Uint8Array[] {
+    this.#cut();
+    const taken = this.#full;
+    this.#full = [];
+    this.#waiting = 0;
+    return taken;
+  }
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Body } from '../api/message.ts';
 import { NetworkError, UsageError } from '../base/errors.ts';
 import type { Outgoing } from './send.ts';
 import { isFieldValue, isToken } from './syntax.ts';
@@ -18,7 +19,9 @@ function chooseFraming({ headers, body }: Outgoing): Framing {
 }
 
 /** The request line and headers. @throws {UsageError} for characters that would corrupt the request */
-function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing): Buffer {
+export function writeHeaders(outgoing: Outgoing): Buffer {
+  const { method, url, headers, body } = outgoing;
+  const framing = chooseFraming(outgoing);
   const given: Record<string, string> = { host: url.host };
   for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
   given['connection'] = 'keep-alive';
@@ -49,10 +52,10 @@ interface WriterOptions {
   readonly failIdle: () => void;
 }
 
-/** Sends one request. */
+/** Sends one request with a body. */
 export interface RequestWriter {
   /** @throws the error of the body's source, and {UsageError} before anything is sent */
-  send(outgoing: Outgoing): Promise<void>;
+  send(outgoing: Outgoing, body: Body): Promise<void>;
   /** Makes a waiting write check again whether to continue. */
   wake(): void;
 }
@@ -98,15 +101,13 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
     if (framing === 'chunked') await write(Buffer.from('0\r\n\r\n'));
   }
 
-  async function send(outgoing: Outgoing): Promise<void> {
-    const { headers, body } = outgoing;
-    const framing = chooseFraming(outgoing);
-    const start = writeHeaders(outgoing, framing);
+  async function send(outgoing: Outgoing, body: Body): Promise<void> {
+    const start = writeHeaders(outgoing);
     if (body instanceof Uint8Array && body.length <= smallBody) await write(Buffer.concat([start, body]));
     else {
       await write(start);
       if (body instanceof Uint8Array) await write(body);
-      else if (body) await writeStream(body, framing, Number(headers['content-length'] ?? 0));
+      else await writeStream(body, chooseFraming(outgoing), Number(outgoing.headers['content-length'] ?? 0));
     }
     markSent();
   }
