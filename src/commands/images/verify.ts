@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
-import { LocalError } from '../../base/errors.ts';
+import { LocalError, quietly } from '../../base/errors.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
@@ -19,10 +20,6 @@ function createDamage(path: string, what: string): LocalError {
   return new LocalError(`${path}: ${what}`, { hint: 'export the image again: cloud images export IMAGE PATH' });
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
 async function readManifest(context: Context, path: string): Promise<Record<string, unknown>> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -32,12 +29,8 @@ async function readManifest(context: Context, path: string): Promise<Record<stri
     if (size > largestManifest) throw createDamage(path, `a manifest has at most ${largestManifest} bytes`);
     pieces.push(piece);
   }
-  try {
-    const value: unknown = JSON.parse(Buffer.concat(pieces).toString());
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below.
-  }
+  const value = quietly<unknown>(() => JSON.parse(Buffer.concat(pieces).toString()), undefined);
+  if (isRecord(value)) return value;
   throw createDamage(path, 'is not a manifest');
 }
 
@@ -52,7 +45,7 @@ export async function verifyExported(context: Context, { id, name, version, file
     if (manifest[field] !== value) throw createDamage(exported.manifest, `${field} is ${JSON.stringify(manifest[field])}, not ${value}`);
   const [file] = Array.isArray(manifest['files']) ? (manifest['files'] as unknown[]) : [];
   const [said] = files ?? [];
-  if (!isObject(file) || (said && (file['sha1'] !== said.sha1 || file['size'] !== said.size)))
+  if (!isRecord(file) || (said && (file['sha1'] !== said.sha1 || file['size'] !== said.size)))
     throw createDamage(exported.manifest, 'its file is not that of the image');
   const hash = createHash('sha1');
   let size = 0;

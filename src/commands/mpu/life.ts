@@ -3,7 +3,7 @@ import { command } from '../../cli/command.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { listFieldNames } from '../../cli/shapes.ts';
-import { isMissing, UsageError } from '../../base/errors.ts';
+import { isMissing, unlessMissing, UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findUpload, getUpload, listUploads } from '../../transfer/upload/find-upload.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
@@ -48,13 +48,9 @@ export const list = command({
   aliases: ['ls'],
   run: async ({ storage, account }) => {
     async function describe(place: UploadPlace): Promise<object | undefined> {
-      try {
-        return { ...(await getUpload(storage, place)), partsDirectory: printRemotePath(partsDirectory(place)) };
-      } catch (error) {
-        // The upload was finished while the list was read.
-        if (isMissing(error)) return undefined;
-        throw error;
-      }
+      // An upload may be finished while the list is read.
+      const found = await unlessMissing(getUpload(storage, place));
+      return found && { ...found, partsDirectory: printRemotePath(partsDirectory(place)) };
     }
     async function* rows(): AsyncGenerator<object> {
       try {
