@@ -201,7 +201,7 @@ const systemErrors: Readonly<Record<string, string>> = {
   EDQUOT: 'disk quota exceeded',
   EFBIG: 'the file is too large for the file system',
   EIO: 'input/output error of the device',
-  EEXIST: 'exists already',
+  EEXIST: 'already exists',
   EROFS: 'the file system is read-only',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many open files',

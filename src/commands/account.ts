@@ -8,7 +8,7 @@ import { record } from '../output/kinds.ts';
 type ContactName = keyof typeof contactFields;
 /** An option for each contact field, with the field's own help. */
 export const contactOptions = Object.fromEntries(
-  Object.entries(contactFields).map(([name, { help }]) => [name, text(`${help}; an empty text clears it`)]),
+  Object.entries(contactFields).map(([name, { help }]) => [name, text(`${help}; an empty string clears the field`)]),
 ) as Record<ContactName, Option<string | undefined>>;
 
 const configGet = command({
@@ -40,7 +40,7 @@ export const account = group({
       id: 'login',
       change: async ({ compute, account, options: { cns, ...fields } }) => {
         const given = Object.values({ ...fields, cns }).some((value) => value !== undefined);
-        if (!given) throw new UsageError('nothing to change', { hint: 'name a field: cloud account update --help' });
+        if (!given) throw new UsageError('nothing to change', { hint: 'give a field: cloud account update --help' });
         return await compute.updateAccount({ account, ...fields, cloud_cns_enabled: cns });
       },
       done: (result) => `Updated account ${result.login}`,
@@ -61,7 +61,7 @@ export const account = group({
         return limits;
       },
       examples: [
-        { line: 'cloud account limits', help: 'What may still be provisioned' },
+        { line: 'cloud account limits', help: 'Limits and current usage' },
         { line: 'cloud account limits -j', help: 'As JSON' },
       ],
     }),
@@ -82,9 +82,9 @@ export const account = group({
           examples: [
             {
               line: 'cloud account config set --default-network 62253da7-2df6-4d34-9308-7428572f2323',
-              help: 'Choose the network for containers',
+              help: 'Set the network for containers',
             },
-            { line: 'cloud account config get', help: 'See what is set' },
+            { line: 'cloud account config get', help: 'Show the settings' },
           ],
         }),
       },

@@ -11,9 +11,9 @@ import { UsageError } from '../base/errors.ts';
 import { nouns } from './index.ts';
 
 export const alias = group({
-  summary: 'Names for command lines of your own',
+  summary: 'Aliases: your own names for command lines',
   description:
-    'cloud NAME then means that line, with what follows added to it. Commands of the program cannot be replaced. A program cloud-NAME on the PATH is run as cloud NAME: it gets the other words, and CLOUD_PROFILE and the like as they are.',
+    'cloud NAME runs the command line of the alias, followed by the other arguments. An alias cannot replace a command. A program cloud-NAME on the PATH runs as cloud NAME: it gets the other arguments and the environment (CLOUD_PROFILE, ...) unchanged.',
   commands: {
     list: listCommand({
       summary: 'List aliases',
@@ -22,18 +22,18 @@ export const alias = group({
       id: 'name',
       fetch: ({ paths }) => [...openAliases(paths.config).list()].map(([name, line]) => ({ name, line })),
       examples: [
-        { line: 'cloud alias list', help: 'All of them' },
+        { line: 'cloud alias list', help: 'All aliases' },
         { line: 'cloud alias list -j', help: 'As JSON' },
       ],
     }),
     set: command({
-      summary: 'Give a command line a name',
+      summary: 'Set an alias for a command line',
       aliases: ['create', 'add'],
-      arguments: { name: one('Name, of small letters, digits and dashes'), line: one('Command line without cloud, as one word') },
+      arguments: { name: one('Name of lowercase letters, digits and dashes'), line: one('Command line without cloud, as one argument') },
       run: async ({ args, paths, note }) => {
         const { name, line } = args;
         if (!extensionName.test(name))
-          throw new UsageError(`"${name}" is not a name for an alias`, { hint: 'small letters, digits and dashes' });
+          throw new UsageError(`"${name}" is not a valid alias`, { hint: 'use lowercase letters, digits and dashes' });
         if (findNoun(nouns, name))
           throw new UsageError(`"${name}" is a command of cloud`, {
             hint: `choose another name: cloud alias set my-${name} ${quoteShell(line)}`,
@@ -42,7 +42,7 @@ export const alias = group({
         if (!findNoun(nouns, first))
           throw new UsageError(`"${first}" is not a command of cloud`, { hint: `cloud alias set ${name} 'images list --os linux'` });
         openAliases(paths.config).set(name, line);
-        note(`cloud ${name} is cloud ${line}`);
+        note(`cloud ${name} now runs cloud ${line}`);
         return undefined;
       },
       examples: [

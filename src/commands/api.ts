@@ -25,7 +25,7 @@ async function readFields(context: Context, fields: readonly string[], jsonField
     try {
       result[key] = JSON.parse(value);
     } catch (error) {
-      throw new UsageError(`-F ${given}: "${value}" is not JSON`, { hint: `for a text: -f ${key}=${value}`, cause: error });
+      throw new UsageError(`-F ${given}: "${value}" is not JSON`, { hint: `for a string: -f ${key}=${value}`, cause: error });
     }
   }
   return result;
@@ -51,19 +51,19 @@ async function* printResponse(response: HttpResponse, body: ByteStream, isShown:
 }
 
 const call = command({
-  summary: 'Send any request, signed, and print the response as it comes',
+  summary: 'Send any signed request and print the response unchanged',
   description:
-    'PATH begins with a slash; in paths of the compute service, my stands for your account, in those of the object storage (--service stor) ~~ does. Fields go into the query of a GET and into a JSON body otherwise. A refusal is printed to stderr and sets the exit code.',
+    'PATH begins with a slash. In paths of the compute service my stands for your account; in paths of the object storage (--service stor) use ~~. Fields go into the query of a GET, and into a JSON body otherwise. An error response is printed to stderr and sets the exit code.',
   usage: '[METHOD] PATH',
-  arguments: { method: one('Method, GET when absent', { values: 'api' }), path: maybe('Path and query', { values: 'api' }) },
+  arguments: { method: one('Method; default GET', { values: 'api' }), path: maybe('Path and query', { values: 'api' }) },
   options: {
-    field: texts('A field that is a text; @FILE for the content of a file', { short: 'f', placeholder: 'KEY=VALUE' }),
-    jsonField: texts('A field that is JSON', { short: 'F', placeholder: 'KEY:=JSON' }),
-    input: filePath('Body from a file; - for stdin'),
-    header: texts('A further header', { placeholder: 'NAME:VALUE' }),
-    service: choice('Which service', ['compute', 'stor'], { placeholder: 'NAME' }),
-    include: flag('Print the status and headers too', { short: 'i' }),
-    paginate: flag('All pages of a listing of the object storage, one record a line'),
+    field: texts('String field; @FILE reads the value from a file', { short: 'f', placeholder: 'KEY=VALUE' }),
+    jsonField: texts('JSON field', { short: 'F', placeholder: 'KEY:=JSON' }),
+    input: filePath('Read the body from a file; - for stdin'),
+    header: texts('Additional header', { placeholder: 'NAME:VALUE' }),
+    service: choice('Service of the request', ['compute', 'stor'], { placeholder: 'NAME' }),
+    include: flag('Also print the status and headers', { short: 'i' }),
+    paginate: flag('Read all pages of a listing of the object storage; print one record per line'),
   },
   run: async (invocation) => {
     const { args, options, world } = invocation;
@@ -113,7 +113,7 @@ const call = command({
     { line: 'cloud api /my/images -f os=linux', help: 'A GET with a query' },
     { line: 'cloud api POST /my -f email=ops@example.com', help: 'A change' },
     { line: 'cloud api --service stor HEAD ~~/stor/notes.txt -i', help: 'Headers of an object' },
-    { line: 'cloud api --service stor ~~/stor --paginate', help: 'A directory of any size' },
+    { line: 'cloud api --service stor ~~/stor --paginate', help: 'List a directory of any size' },
   ],
 });
 
@@ -123,12 +123,12 @@ function readQuery(search: string): [string, string][] {
 }
 
 const sign = command({
-  summary: 'Make a pre-signed URL: whoever has it can do what it says until it expires',
+  summary: 'Create a pre-signed URL, which works for anyone until it expires',
   arguments: { path: one('Path and query', { values: 'api' }) },
   options: {
-    method: texts('Method that it allows; GET when absent', { placeholder: 'METHOD' }),
-    expires: duration('How long it works; 1h when absent'),
-    service: choice('Which service', ['compute', 'stor'], { placeholder: 'NAME' }),
+    method: texts('Method that the URL allows; default GET', { placeholder: 'METHOD' }),
+    expires: duration('Time until the URL expires; default 1h'),
+    service: choice('Service of the request', ['compute', 'stor'], { placeholder: 'NAME' }),
   },
   run: async (invocation) => {
     const { args, options, world } = invocation;
@@ -140,7 +140,7 @@ const sign = command({
     const [path = '', ...search] = encodeTyped(typed).split('?');
     const allowed = wanted.length === 0 ? ['GET'] : [...new Set(wanted)];
     const lifetime = options.expires ?? 3_600_000;
-    if (lifetime < 1000) throw new UsageError('--expires: a URL works for a second at least');
+    if (lifetime < 1000) throw new UsageError('--expires: the minimum is 1 second');
     const url = await invocation.presign(isStorage ? 'storage' : 'compute', {
       methods: allowed,
       path,
@@ -155,9 +155,9 @@ const sign = command({
   examples: [
     {
       line: 'curl -s --cacert "$(cloud profile get -j | jq -r .ca)" "$(cloud api sign /my/images -o name)"',
-      help: 'A list for somebody without a key',
+      help: 'List images without a key',
     },
-    { line: 'cloud api sign /my/keys --method GET --method POST --expires 10m', help: 'For two methods, ten minutes long' },
+    { line: 'cloud api sign /my/keys --method GET --method POST --expires 10m', help: 'Two methods, valid for ten minutes' },
   ],
 });
 

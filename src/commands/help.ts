@@ -97,9 +97,9 @@ function wantsData({ json, output }: GlobalValues): boolean {
 
 export const help = command({
   summary: 'Show the help of a command or of a topic',
-  description: `Topics: ${topicList}. The same and more is in the manual: man cloud, man cloud-images, man cloud-signing.`,
+  description: `Topics: ${topicList}. The manual has more: man cloud, man cloud-images, man cloud-signing.`,
   usage: '[COMMAND...|TOPIC]',
-  arguments: { command: some('Words of the command, or a topic', { values: 'command' }) },
+  arguments: { command: some('Command or topic', { values: 'command' }) },
   run: async ({ args, world, global }) => {
     const width = Math.min(100, world.stdout.columns());
     const [word = ''] = args.command;

@@ -41,12 +41,12 @@ export const nouns: readonly Noun[] = [
     },
     images: {
       aliases: ['image'],
-      summary: 'Images that instances are made from',
+      summary: 'Images: templates of instances',
       load: async () => (await import('./images/index.ts')).images,
     },
     packages: {
       aliases: ['package'],
-      summary: 'Packages: the sizes that instances come in',
+      summary: 'Packages: sizes of instances',
       load: async () => (await import('./packages.ts')).packages,
     },
     datacenters: {
@@ -77,13 +77,13 @@ export const nouns: readonly Noun[] = [
       load: async () => (await import('./jobs/index.ts')).jobs,
     },
     resume: {
-      summary: 'What was interrupted: list it, go on with it, or clean it up',
+      summary: 'Interrupted work: list, continue or clean up',
       load: async () => (await import('./resume/index.ts')).resume,
     },
   }),
   ...section('Any request', {
     ping: {
-      summary: 'Whether both services answer, their versions, clock and speed',
+      summary: 'Check that both services respond, with version, clock and latency',
       load: async () => (await import('./ping.ts')).ping,
     },
     api: {
@@ -91,7 +91,7 @@ export const nouns: readonly Noun[] = [
       load: async () => (await import('./api.ts')).api,
     },
     url: {
-      summary: 'Signed URLs: what they grant, for how long, and what is wrong with one',
+      summary: 'Signed URLs: what they grant, until when, and why one fails',
       load: async () => (await import('./url.ts')).url,
     },
   }),
@@ -127,7 +127,7 @@ export const nouns: readonly Noun[] = [
     },
     alias: {
       aliases: ['aliases'],
-      summary: 'Names for command lines of your own',
+      summary: 'Aliases: your own names for command lines',
       load: async () => (await import('./alias.ts')).alias,
     },
     completion: {
@@ -135,7 +135,7 @@ export const nouns: readonly Noun[] = [
       load: async () => (await import('./completion/index.ts')).completion,
     },
     help: {
-      summary: 'Help of a command: cloud help images list',
+      summary: 'Help for a command: cloud help images list',
       load: async () => (await import('./help.ts')).help,
     },
   }),

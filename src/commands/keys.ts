@@ -62,7 +62,7 @@ function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
   const found = isPrefix ? keys.filter(({ fingerprint }) => fingerprint.replaceAll(':', '').startsWith(digits)) : [];
   if (found.length > 1) {
     const list = found.map(({ fingerprint }) => fingerprint).join(', ');
-    throw new UsageError(`${found.length} fingerprints begin with "${word}": ${list}`, { hint: 'give more of it' });
+    throw new UsageError(`${found.length} fingerprints begin with "${word}": ${list}`, { hint: 'give more of the fingerprint' });
   }
   if (!found[0]) throw createAbsentError('key', word, keys, hint);
   return found[0];
@@ -97,7 +97,7 @@ async function listRegistered({ settings, compute, account, warn }: Context): Pr
     return await compute.listKeys({ account });
   } catch (error) {
     if (!(error instanceof KeyError) && !(error instanceof ApiError && error.status === 401)) throw error;
-    warn(`which keys are registered is not known: ${error.message}`);
+    warn(`the registered keys are unknown: ${error.message}`);
     return undefined;
   }
 }
@@ -125,18 +125,18 @@ function derivePublic(file: string | undefined): string {
 export async function readPublicKeyText(context: Context, file: string | undefined): Promise<string> {
   const { label, content: key } = await readKeyFile(context, file);
   if (key.includes('PRIVATE KEY')) {
-    throw new UsageError(`${label} holds a private key: it was not sent`, {
-      hint: `give the public half: ${derivePublic(label === 'stdin' ? undefined : label)}`,
+    throw new UsageError(`${label} contains a private key, which was not sent`, {
+      hint: `give the public key: ${derivePublic(label === 'stdin' ? undefined : label)}`,
     });
   }
   if (key === '') throw new UsageError(`${label} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
   if (key.startsWith('ssh-ed25519 ')) {
-    throw new UsageError(`${label} is an Ed25519 key, which the services do not take: it was not sent`, {
-      hint: `RSA and ECDSA keys serve: ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${context.paths.ssh}/id_rsa`)}`,
+    throw new UsageError(`${label} is an Ed25519 key, which the services do not accept; it was not sent`, {
+      hint: `use an RSA or ECDSA key: ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${context.paths.ssh}/id_rsa`)}`,
     });
   }
   if (looksLikeKey.test(key)) return key;
-  throw new UsageError(`${label} holds no public key in OpenSSH format: it was not sent`, {
+  throw new UsageError(`${label} contains no public key in OpenSSH format; nothing was sent`, {
     hint: `from a private key: ${derivePublic(undefined)}`,
   });
 }
@@ -189,7 +189,7 @@ export const keys = group({
       fetch: ({ compute, account }) => compute.listKeys({ account }),
       examples: [
         { line: 'cloud keys list', help: 'Names and fingerprints' },
-        { line: 'cloud keys list -o name', help: 'One fingerprint a line, for scripts' },
+        { line: 'cloud keys list -o name', help: 'One fingerprint per line, for scripts' },
       ],
     }),
     get: getCommand({
@@ -204,7 +204,7 @@ export const keys = group({
       fetch: ({ compute, account }, word) =>
         fetchKey(word, { list: () => compute.listKeys({ account }), get: (key) => compute.getKey({ account, key }) }),
       examples: [
-        { line: 'cloud keys get laptop', help: 'A key by its name' },
+        { line: 'cloud keys get laptop', help: 'A key by name' },
         { line: 'cloud keys get laptop -j --columns key', help: 'Its public key as JSON' },
       ],
     }),
@@ -212,7 +212,7 @@ export const keys = group({
       summary: 'Register an SSH public key',
       aliases: ['add'],
       arguments: {
-        file: maybe('File of the public key; - for stdin; when absent, what comes on stdin or else ~/.ssh/id_rsa.pub', { values: 'file' }),
+        file: maybe('File of the public key; - for stdin; default: stdin if it has data, otherwise ~/.ssh/id_rsa.pub', { values: 'file' }),
       },
       options: keyOptions,
       id: 'fingerprint',
@@ -226,7 +226,7 @@ export const keys = group({
       done: (key) => `Created key ${key.name}`,
       examples: [
         { line: 'cloud keys create ~/.ssh/id_rsa.pub --name laptop', help: 'Register the key of this machine' },
-        { line: 'ssh-keygen -y -f work.pem | cloud keys create - --name work', help: 'From a private key, which stays here' },
+        { line: 'ssh-keygen -y -f work.pem | cloud keys create - --name work', help: 'From a private key, which stays on this machine' },
       ],
     }),
     delete: deleteCommand({
@@ -243,12 +243,12 @@ export const keys = group({
         const { name, fingerprint } = key;
         const { keyId } = settings();
         const own = keyId !== undefined && isNamedBy(keyId.value, key);
-        return { id: fingerprint, label: own ? `${name} (it signs this very request: you would lock yourself out)` : name };
+        return { id: fingerprint, label: own ? `${name} (it signs this request: you would lock yourself out)` : name };
       },
       remove: ({ compute, account }, key) => compute.deleteKey({ account, key }),
       examples: [
-        { line: 'cloud keys delete laptop', help: 'Asks first' },
-        { line: 'cloud keys delete laptop work --yes', help: 'Several, without a question' },
+        { line: 'cloud keys delete laptop', help: 'With confirmation' },
+        { line: 'cloud keys delete laptop work --yes', help: 'Several, without confirmation' },
       ],
     }),
     rotate,
@@ -256,7 +256,7 @@ export const keys = group({
       summary: 'List the keys of this machine and which of them are registered',
       aliases: [],
       description:
-        'Shows the private keys in ~/.ssh and in the ssh-agent, and the key file of the profile. REGISTERED says whether the account has the key; it is empty when the service was not asked because there is no profile yet, or does not know the key that asks. IN-USE marks the keys that sign.',
+        'Shows the private keys in ~/.ssh and in the ssh-agent, and the key file of the profile. REGISTERED tells whether the account has the key. It is empty if there is no profile yet, or if the service rejects the key that signs the request. IN-USE marks the keys that sign.',
       columns: [
         'source',
         'type',
@@ -281,7 +281,7 @@ export const keys = group({
         }));
       },
       examples: [
-        { line: 'cloud keys local', help: 'Which of my keys serve?' },
+        { line: 'cloud keys local', help: 'Which of my keys work?' },
         { line: 'cloud keys local -l', help: 'With SHA256 fingerprints and comments' },
       ],
     }),

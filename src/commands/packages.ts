@@ -36,7 +36,7 @@ const columns: readonly ColumnSpec[] = [
 ];
 
 export const packages = group({
-  summary: 'Packages: the sizes that instances come in',
+  summary: 'Packages: sizes of instances',
   commands: {
     list: listCommand({
       summary: 'List packages',

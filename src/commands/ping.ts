@@ -45,8 +45,9 @@ async function pingStorage({ storage: client, account, settings, world }: Contex
 }
 
 export const ping = command({
-  summary: 'Ask both services whether they answer',
-  description: 'SKEW is how many seconds the clock of this machine is ahead of the service, LATENCY the milliseconds until it answered.',
+  summary: 'Check that both services respond',
+  description:
+    'SKEW is the number of seconds by which the clock of this machine is ahead of the service. LATENCY is the response time in milliseconds.',
   run: async (invocation) => {
     const pings = [pingCompute, ...(invocation.settings().storUrl === undefined ? [] : [pingStorage])];
     const attempts = createAttempts(invocation, pings.length);

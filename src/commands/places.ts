@@ -34,7 +34,7 @@ export const datacenters = group({
     }),
     get: getCommand({
       summary: 'Show the address of a datacenter',
-      description: 'The service answers with a redirection, which is shown and never followed.',
+      description: 'The service responds with a redirect, which is shown but not followed.',
       argument: 'name',
       help: 'Name of the datacenter',
       values: 'datacenter',

@@ -60,12 +60,12 @@ function describeSigner({ keyId }: InspectedUrl): string | undefined {
 }
 
 function describeSignature({ result, key, difference, keyId }: InspectedUrl): string {
-  if (result === 'fits') return `fits the key ${key?.publicKey.fingerprints.md5 ?? ''} (${key?.source ?? ''})`;
+  if (result === 'fits') return `matches the key ${key?.publicKey.fingerprints.md5 ?? ''} (${key?.source ?? ''})`;
   if (result === 'unknown')
-    return keyId === undefined ? 'cannot be told: the URL is incomplete' : `cannot be told: the key ${keyId.key} is not on this machine`;
-  if (difference === undefined) return 'is not one of these lines';
+    return keyId === undefined ? 'unknown: the URL is incomplete' : `unknown: the key ${keyId.key} is not on this machine`;
+  if (difference === undefined) return 'does not match these lines';
   const { line, signed, url } = difference;
-  return `is one of another text: line ${line} was signed as ${JSON.stringify(hideSecrets(signed))}, not as ${JSON.stringify(hideSecrets(url))}`;
+  return `matches another text: line ${line} was signed as ${JSON.stringify(hideSecrets(signed))}, not as ${JSON.stringify(hideSecrets(url))}`;
 }
 
 /** Describes the first line that differs between the text that a program signed and the text that a service verifies. */
@@ -112,15 +112,15 @@ function writeGrant({ method, operations, summary, refusal }: Grant): string {
 }
 
 const explain = command({
-  summary: 'Explain a signed URL: what it grants, for how long, and whether its signature is right',
+  summary: 'Explain a signed URL: what it grants, until when, and whether its signature is valid',
   description:
-    'Works offline, with the keys of this machine, and never prints the signature. Shows the four lines that are signed (methods, host, path, query) and, where a usual mistake explains a wrong signature, the first line that was signed otherwise. Which method a URL is for may stand in its signature alone: where the key is not here, say it with --method. --compare takes the text that a program of yours signed. The exit code is 0 whatever the verdict is, unless --expect says what it should be.',
-  arguments: { url: one('The URL in quotes; - reads it from stdin, where no other user of this machine sees it') },
+    'Works offline with the keys of this machine, and never prints the signature. Shows the four signed lines (methods, host, path, query). If a common mistake explains a wrong signature, it also shows the first line that was signed differently. The method may be part of the signature only: if the key is not on this machine, give the method with --method. --compare takes the text that your program signed. The exit code is 0 for every verdict, unless --expect is given.',
+  arguments: { url: one('The URL in quotes; - reads the URL from stdin, which hides it from other users of this machine') },
   options: {
-    method: text('Method of the request; otherwise those that the signature is for', { placeholder: 'METHOD' }),
-    service: choice('Which service, where its address does not say', ['compute', 'stor'], { placeholder: 'NAME' }),
+    method: text('Method of the request; default: the signed methods', { placeholder: 'METHOD' }),
+    service: choice('Service, if the URL does not tell', ['compute', 'stor'], { placeholder: 'NAME' }),
     compare: filePath('File with the text that a program signed; - for stdin'),
-    expect: choice('Fail when the verdict is another', ['valid', 'refused'], { placeholder: 'VERDICT' }),
+    expect: choice('Fail unless this is the verdict', ['valid', 'refused'], { placeholder: 'VERDICT' }),
   },
   run: async (invocation) => {
     const { args, options, world } = invocation;
@@ -165,12 +165,12 @@ const explain = command({
     );
   },
   examples: [
-    { line: 'cloud url explain "$(cloud stor sign report.pdf)"', help: 'What does it grant, and for how long?' },
-    { line: 'cloud api sign /my/images -o name | cloud url explain - --expect valid', help: 'Fail unless it works now' },
+    { line: 'cloud url explain "$(cloud stor sign report.pdf)"', help: 'What does the URL grant, and until when?' },
+    { line: 'cloud api sign /my/images -o name | cloud url explain - --expect valid', help: 'Fail unless the URL is valid now' },
   ],
 });
 
 export const url = group({
-  summary: 'Signed URLs: what they grant, for how long, and what is wrong with one',
+  summary: 'Signed URLs: what they grant, until when, and why one fails',
   commands: { explain },
 });

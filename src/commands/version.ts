@@ -14,7 +14,8 @@ export function findInstallPath(program: string): string {
 
 export const version = command({
   summary: 'Show version, commit, Node.js, system and install path',
-  description: 'cloud --version shows the same in one line, but for the path. For a report of a bug, cloud doctor has all of it and more.',
+  description:
+    'cloud --version shows the same in one line, without the path. For a bug report, use cloud doctor: it shows all of this and more.',
   options: {},
   run: async ({ world }) =>
     record(
@@ -22,7 +23,7 @@ export const version = command({
       { id: 'version', columns: ['version', 'commit', 'date', 'node', 'system', 'program'] },
     ),
   examples: [
-    { line: 'cloud version', help: 'Which release is this, and where?' },
+    { line: 'cloud version', help: 'Which release is installed, and where?' },
     { line: 'cloud version --jq .version', help: 'For scripts' },
   ],
 });

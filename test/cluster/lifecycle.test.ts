@@ -73,7 +73,7 @@ test('certificates are replaced while it runs, by SIGHUP or because the files ch
   expect(await ask()).toBe(200);
   write({ ...second, key: first.key });
   gateway.child.kill('SIGHUP');
-  await hasLine(gateway, 'the certificate stays as it was');
+  await hasLine(gateway, 'the certificate was not replaced');
   expect([await readSerial(storUrl), await ask()]).toEqual([await serialOf(first), 200]);
   write(second);
   gateway.child.kill('SIGHUP');

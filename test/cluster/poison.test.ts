@@ -71,7 +71,7 @@ test(`fails after ${mostLosses} workers, and every other input is done`, { timeo
     expect.objectContaining({
       code: 'InternalError',
       input: '/alice/stor/poison',
-      message: `the workers that did the task died ${mostLosses} times in the middle of it`,
+      message: `the workers that ran the task died ${mostLosses} times while running it`,
     }),
   ]);
   const { text } = await jobs.readOutputs(id);

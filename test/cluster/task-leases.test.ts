@@ -268,7 +268,7 @@ describe('whole engines', () => {
     const error = (await service.storage('GET', `/demo/jobs/${id}/live/err`)).text;
     expect(JSON.parse(error)).toMatchObject({
       code: 'InternalError',
-      message: `the workers that did the task died ${mostLosses} times in the middle of it`,
+      message: `the workers that ran the task died ${mostLosses} times while running it`,
     });
   });
 

@@ -38,7 +38,7 @@ describe('with the local service', () => {
   });
 
   it.each([
-    ['rsa', '', 'compute', 'the signature is not one of a known key', /cloud keys create .*KEY\.pub --key-file OTHER/],
+    ['rsa', '', 'compute', 'the signature does not match a known key', /cloud keys create .*KEY\.pub --key-file OTHER/],
     ['rsa', '', 'storage', /^the key \S+ does not exist$/, /cloud keys create .*KEY\.pub --key-file OTHER/],
     ['rsa', 'secret', 'key', /, encrypted$/, /^to enter its passphrase once: ssh-add .*KEY$/],
     [
@@ -183,8 +183,8 @@ describe('with the local service', () => {
     const words = ['--url', user.local.computeUrl, '--account', 'demo', '--key-file', file, '--ca', user.local.caFile];
     const refused = await user.cloud(['profile', 'create', 'other', ...words]);
     expect(refused.code).toBe(4);
-    expect(refused.stderr).toContain(`hint: the account demo must have the public half of key ${file}`);
-    expect(refused.stderr).toContain('hint: to make the profile as it is, without trying it: cloud profile create other --no-test');
+    expect(refused.stderr).toContain(`hint: the account demo must exist in this cloud and have the public key of ${file}`);
+    expect(refused.stderr).toContain('hint: to create the profile without testing it: cloud profile create other --no-test');
     const insecure = await user.cloud(['profile', 'create', 'other', ...words.with(1, user.local.computeUrl.replace('https', 'http'))]);
     expect(insecure.code).not.toBe(0);
     expect((await user.cloud(['profile', 'get', 'other'])).code).toBe(2);

@@ -70,7 +70,7 @@ describe('what goes wrong on the way', () => {
     );
   });
   test('TLS from an unknown authority: nothing was sent', async () => {
-    expectOneLine(await toUrl('untrusted'), 1, 'is not signed by a trusted authority', 'give the authority with --ca FILE');
+    expectOneLine(await toUrl('untrusted'), 1, 'is not signed by a trusted authority', 'trust the certificate authority with --ca FILE');
     expect(servers['untrusted']?.requests).toEqual([]);
   });
   test('with --insecure it is used, and a warning is shown', async () => {
@@ -163,7 +163,7 @@ describe('keys and profiles', () => {
       await user.here(['keys', 'list', '--key-file', file]),
       4,
       'there is no terminal to ask for its passphrase',
-      'put it into the ssh-agent',
+      'add the key to the ssh-agent',
     );
   });
   test('a key that is nowhere', async () => {
@@ -206,7 +206,7 @@ describe('the command line', () => {
     [['keys', 'list', 'more'], 'too many arguments', 'cloud keys list --help'],
     [['keys', 'list', '--columns', 'nmae'], 'no field "nmae"; did you mean "name"?'],
     [['keys', 'list', '--timeout', 'soon'], '"soon" is not a duration'],
-    [['account', 'update'], 'nothing to change', 'name a field: cloud account update --help'],
+    [['account', 'update'], 'nothing to change', 'give a field: cloud account update --help'],
     [['stor', 'put', 'nothing-here', 'x'], 'nothing-here: no such file or directory'],
     [['stor', 'ls', 'a/../b'], '"." and ".." are not names in the object storage'],
     [['api', 'my'], '"my" does not begin with a slash'],

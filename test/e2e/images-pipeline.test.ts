@@ -24,8 +24,8 @@ test('an instance becomes an image with a verified copy in two datacenters; what
   await expectWholeImage(user, '1.0.0');
   const again = await user.here(pipeline('1.0.0', '--to', 'east'));
   expect([again.code, again.stdout]).toEqual([0, '']);
-  expect(again.stderr).toContain(`create web@1.0.0: done before (${steps[0]?.id})\n`);
-  expect(again.stderr).toContain('import web@1.0.0: done before (east)\n');
+  expect(again.stderr).toContain(`create web@1.0.0: done earlier (${steps[0]?.id})\n`);
+  expect(again.stderr).toContain('import web@1.0.0: done earlier (east)\n');
   await expectWholeImage(user, '1.0.0');
 });
 

@@ -76,7 +76,7 @@ test('a datacenter that cannot be reached is named, the others get the image, an
 
 test('what cannot be promoted is refused before anything is sent', async () => {
   for (const [words, code, reason] of [
-    [['inventory'], 2, '--to is needed'],
+    [['inventory'], 2, '--to is required'],
     [['inventory', '--to', 'nowhere'], 3, 'datacenter "nowhere" does not exist'],
     [['nothing', '--to', 'east'], 3, 'image "nothing" does not exist'],
   ] as const) {
@@ -89,7 +89,7 @@ test('what cannot be promoted is refused before anything is sent', async () => {
   const unnamed = await user.here(west('--url', url, 'images', 'promote', 'inventory', '--to', 'east', '-n'));
   expect([unnamed.code, unnamed.stderr]).toEqual([
     2,
-    expect.stringMatching(/no datacenter of the cloud has the address .*\n.*--from NAME, one of east, west/),
+    expect.stringMatching(/no datacenter of the cloud has the URL .*\n.*--from NAME, one of east, west/),
   ]);
   expect((await user.here(west('--url', url, 'images', 'promote', 'inventory', '--to', 'east', '-n', '--from', 'west'))).code).toBe(0);
 });

@@ -65,8 +65,8 @@ test('wait by a bare name waits for the image that is being made, not for one of
 test('a creation that fails is explained in words, with what to do', async () => {
   const failures = [
     [3, 'PrepareImageDidNotRun', 'hint: update the guest tools'],
-    [4, 'VmHasNoOrigin', 'hint: make a new instance from a current image'],
-    [5, 'NotSupported', 'hint: make the instance from an image of the operator'],
+    [4, 'VmHasNoOrigin', 'hint: create a new instance from a current image'],
+    [5, 'NotSupported', 'hint: create the instance from an image of the operator'],
     [6, 'InternalError', 'hint: try again'],
   ] as const;
   await Promise.all(

@@ -44,7 +44,7 @@ test('a private key is refused before anything is sent', async () => {
   const file = makeKey('secret').replace(/\.pub$/, '');
   const { code, stdout, stderr } = await user.here(['keys', 'create', file]);
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain('holds a private key: it was not sent');
+  expect(stderr).toContain('contains a private key, which was not sent');
   expect(stderr).not.toContain(readFileSync(file, 'utf8').split('\n')[1]);
 });
 
@@ -60,8 +60,8 @@ test('without a file, the key that comes on stdin is created, and ~/.ssh/id_rsa.
   expect(await create('cat piped.pub | cloud keys create --name redirected -q -j')).toBe(md5);
   // Nothing usual is registered in place of what came.
   for (const [input, reason] of [
-    ['nonsense', 'stdin holds no public key'],
-    [readFileSync(piped.replace(/\.pub$/, ''), 'utf8'), 'stdin holds a private key: it was not sent'],
+    ['nonsense', 'stdin contains no public key'],
+    [readFileSync(piped.replace(/\.pub$/, ''), 'utf8'), 'stdin contains a private key, which was not sent'],
   ] as const) {
     const refused = await user.here(['keys', 'create', '--name', 'never'], { input });
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(reason)]);
@@ -123,7 +123,7 @@ test('keys local tells which keys serve and which are registered', async () => {
   expect(before).toContainEqual(expect.objectContaining({ source: keyFile, inUse: true, registered: true }));
   expect(before.filter(({ inUse }) => inUse)).toHaveLength(1);
   const unknown = await user.here(['keys', 'local', '-j', '--key-file', file.replace(/\.pub$/, '')]);
-  expect([unknown.code, unknown.stderr]).toEqual([0, expect.stringContaining('which keys are registered is not known')]);
+  expect([unknown.code, unknown.stderr]).toEqual([0, expect.stringContaining('the registered keys are unknown')]);
   await user.here(['keys', 'create']);
   const after = await user.json<{ md5: string; registered: boolean }[]>('keys', 'local');
   expect(after.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))?.registered).toBe(true);

@@ -53,7 +53,7 @@ describe('cloud local requests', () => {
     const refused = await last('--failed');
     expect(refused).toMatchObject({ status: 403, caller: '-', code: 'InvalidSignature' });
     expect(refused?.reason).toContain(JSON.stringify(`date: ${date}`));
-    expect(refused?.reason).toContain('by rsa-sha256 with the private key of /demo/keys/');
+    expect(refused?.reason).toContain('signed with rsa-sha256 and the private key of /demo/keys/');
   });
 
   it('tells which rule or tag was missing, which the client is not told', async () => {

@@ -51,7 +51,7 @@ describe('output defaults of a profile', () => {
   test.each([
     ['--default-output', 'jsn', '--default-output: "jsn" is not one of table'],
     ['--default-columns', 'images lst=name', '"lst" is not a command of cloud images'],
-    ['--default-columns', 'images=name', '"images" is not a command that shows something'],
+    ['--default-columns', 'images=name', '"images" is not a command that shows records'],
     ['--default-columns', 'name,os', '"name,os" is not COMMAND=COLUMNS'],
     ['--default-parallel', '0', '"0" is not a number from 1 to 256'],
   ])('%s %s is refused, and the profile stays', async (option, value, message) => {

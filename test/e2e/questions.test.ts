@@ -97,8 +97,8 @@ describe('profile create', () => {
     const before = profiles();
     const bad = open('cloud profile create asking');
     for (const [question, answer, refusal] of [
-      [/Address of the compute service: $/, 'htp://x\r', /"htp:\/\/x" is not an address/],
-      [/Address of the compute service: $/, '\r', /--url is needed/],
+      [/Address of the compute service: $/, 'htp://x\r', /"htp:\/\/x" is not the URL/],
+      [/Address of the compute service: $/, '\r', /--url is required/],
       [/Address of the compute service: $/, `${user.local.computeUrl}\r`, undefined],
       [/Login of the account: $/, 'a b\r', /"a b" is not a login/],
       [/Login of the account: $/, 'demo\r', undefined],

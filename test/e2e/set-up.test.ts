@@ -24,7 +24,7 @@ test('a profile keeps absolute paths and roles, explains itself, and its exports
 });
 
 test.each([
-  [['--url', 'htp://x'], '--url: "htp://x" is not an address'],
+  [['--url', 'htp://x'], '--url: "htp://x" is not the URL'],
   [['--account', 'a b/c'], '--account: "a b/c" is not a login'],
   [['--key-id', 'zz'], '--key-id: "zz" is not a fingerprint'],
   [['--key-file', 'absent.pem'], 'does not exist'],
@@ -93,11 +93,11 @@ test('profile edit without options opens the settings in an editor, and keeps no
   const edit = (line: string) => user.here(['profile', 'edit', 'edited'], { env: { EDITOR: line, VISUAL: '' } });
   expect((await edit('sed -i s/a.example/c.example/')).stderr).toContain('Changed profile edited');
   expect(await user.json('profile', 'get', 'edited')).toMatchObject({ url: 'https://c.example', account: 'demo', keyId: md5 });
-  expect((await edit('true')).stderr).toContain('Profile edited was left as it was');
+  expect((await edit('true')).stderr).toContain('Profile edited is unchanged');
   const refused = await edit('sed -i s/https:/htp:/');
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringMatching(/"htp:\/\/c\.example" is not an address.*; your text is kept in /),
+    expect.stringMatching(/"htp:\/\/c\.example" is not the URL.*; your text is kept in /),
   ]);
   expect(await user.json('profile', 'get', 'edited')).toMatchObject({ url: 'https://c.example' });
 });

@@ -97,7 +97,7 @@ test('keys of a user are registered, listed, shown and removed', async () => {
   const other = await user.here(['users', 'keys', 'create', 'dave', '/etc/passwd', '-v']);
   expect([other.code, other.stderr]).toEqual([
     2,
-    expect.stringMatching(/^cloud .*: \/etc\/passwd holds no public key in OpenSSH format: it was not sent\nhint/u),
+    expect.stringMatching(/^cloud .*: \/etc\/passwd contains no public key in OpenSSH format; nothing was sent\nhint/u),
   ]);
   const endless = await user.here(['users', 'keys', 'create', 'dave', '/dev/zero']);
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining('/dev/zero: is larger than the limit of 16 MiB')]);

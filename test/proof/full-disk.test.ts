@@ -236,7 +236,7 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     const readStatus = async () => (await services.send('storage', 'GET', `/demo/jobs/${id}/live/status`)).bytes.toString();
     await expect.poll(readStatus).toContain('"inputDone":true');
     fill();
-    await expect.poll(() => said.stderr).toContain('no space left on the disk; the service tries again');
+    await expect.poll(() => said.stderr).toContain('no space left on the disk; the service retries');
     rmSync(seen('filler'));
     expect([await ended, said.stderr.split('no space left on the disk').length], said.stderr).toEqual([0, 2]);
   });

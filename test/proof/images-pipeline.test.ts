@@ -68,7 +68,7 @@ test(
         point += 1;
         const { code, stderr } = await user.here(['resume', '--all']);
         expect([signal, line, seed, code, stderr]).toEqual([signal, line, seed, 0, expect.stringContaining(`import web@${version}: done`)]);
-        for (const [, step = ''] of stderr.matchAll(/^(\w+) web@\S+: done before/gmu)) steps.add(step);
+        for (const [, step = ''] of stderr.matchAll(/^(\w+) web@\S+: done earlier/gmu)) steps.add(step);
         await expectWholeImage(user, version);
       }
     }

@@ -90,7 +90,7 @@ test('where no sandbox can be made, jobs are refused with the reason and the way
       'echo hello > f; cloud stor put -q f /demo/stor/f; cloud jobs run --map cat /demo/stor/f; echo "exit $?"; cloud local status -j; cloud doctor; cloud local stop -q';
     const start = 'cloud local start --compute-port 0 --stor-port 0 -q -o name';
     const refused = runWithoutNamespaces(home, `${start}; ${use}`);
-    const reason = /jobs are off: no sandbox can be made on this machine \(bubblewrap: .+; namespaces: .+\); .*--isolation none/u;
+    const reason = /jobs are off: no sandbox works on this machine \(bubblewrap: .+; namespaces: .+\); .*--isolation none/u;
     const [warning, refusal] = refused.stderr.split('\n');
     expect([warning, refusal]).toEqual([
       expect.stringMatching(reason),
@@ -132,7 +132,7 @@ test('a sandbox that an earlier start found is shown before the trial is over, a
     const { stdout, stderr } = runWithoutNamespaces(home, steps.join('\n'));
     const [forged, started, exit, status] = stdout.split('\n').slice(1);
     expect([forged, started]).toEqual(['1', expect.stringContaining('"isolation":"bubblewrap"')]);
-    expect(stderr).toMatch(/^cloud jobs run .*: jobs are off: no sandbox can be made on this machine .*JobsDisabled/mu);
+    expect(stderr).toMatch(/^cloud jobs run .*: jobs are off: no sandbox works on this machine .*JobsDisabled/mu);
     expect([exit, status]).toEqual(['exit 4', expect.stringContaining('"isolation":"off"')]);
     expect(stdout).toMatch(/^warning {2}jobs .*jobs are off/mu);
     expect(stdout.trim().split('\n').at(-1)).toBe('0');

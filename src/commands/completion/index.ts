@@ -12,8 +12,8 @@ import { install, uninstall, type Shell } from './install.ts';
 
 const printers: Readonly<Record<Shell, (words: Words) => string>> = { bash: printBash, zsh: printZsh, fish: printFish };
 const options = {
-  install: flag('Install it for this user instead of printing it'),
-  uninstall: flag('Remove what --install put anywhere'),
+  install: flag('Install the script for this user instead of printing it'),
+  uninstall: flag('Remove everything that --install added'),
 };
 
 /** A command that prints the script; with `--install` or `--uninstall`, it changes files and prints notes instead. */
@@ -33,7 +33,7 @@ function shellCommand(shell: Shell, spec: Pick<AnyCommand, 'summary' | 'descript
 const bash = shellCommand('bash', {
   summary: 'Print or install the completion script for bash',
   description:
-    'With --install it is put where the package bash-completion finds it when it is first needed; where no new bash loads that package, ~/.bashrc gets a line that reads it. --uninstall leaves that file as it was.',
+    '--install puts the script where the package bash-completion loads it on first use. If a new bash does not load that package, --install adds a line to ~/.bashrc. --uninstall removes that line again.',
   examples: [
     { line: 'cloud completion bash --install', help: 'For every new shell' },
     { line: 'source <(cloud completion bash)', help: 'In this shell' },
@@ -43,16 +43,16 @@ const bash = shellCommand('bash', {
 const zsh = shellCommand('zsh', {
   summary: 'Print or install the completion script for zsh',
   description:
-    'With --install, .zshrc in the folder that zsh uses gets a line that reads it, and that turns completion on where nothing did. --uninstall leaves that file as it was.',
+    '--install adds a line to .zshrc in the configuration folder of zsh. The line loads the script, and turns completion on if nothing else does. --uninstall removes that line again.',
   examples: [
     { line: 'cloud completion zsh --install', help: 'For every new shell' },
-    { line: 'cloud completion zsh > "${fpath[1]}/_cloud"', help: 'In a folder of your own choice' },
+    { line: 'cloud completion zsh > "${fpath[1]}/_cloud"', help: 'Into a folder of your choice' },
   ],
 });
 
 const fish = shellCommand('fish', {
   summary: 'Print or install the completion script for fish',
-  description: 'With --install it is put where fish finds it when it is first needed.',
+  description: '--install puts the script where fish loads it on first use.',
   examples: [
     { line: 'cloud completion fish --install', help: 'For every new shell' },
     { line: 'cloud completion fish | source', help: 'In this shell' },
@@ -62,6 +62,6 @@ const fish = shellCommand('fish', {
 export const completion = group({
   summary: 'Completion for bash, zsh and fish',
   description:
-    'Commands, options, their values, and names of files and profiles complete without starting a process. Names of keys, images, users and all else that is in the account, and paths of the object storage, are asked for: two seconds at most, and answers are kept for ten.',
+    'Commands, options, their values, and names of files and profiles complete without starting a process. Names of keys, images, users and other resources of the account, and paths of the object storage, are requested from the services. A request takes two seconds at most, and its result is cached for ten seconds.',
   commands: { bash, zsh, fish },
 });

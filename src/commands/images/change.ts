@@ -12,11 +12,11 @@ import { findImage, findOneImage } from '../../lookup/images.ts';
 
 export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';
 /** For commands that change or delete an image. */
-export const oneImageHelp = 'Id, beginning of an id, name@version, or name that only one image has';
+export const oneImageHelp = 'Id, beginning of an id, name@version, or name of exactly one image';
 const shown = ['id', 'name', 'version', 'state'];
 const waitOptions = {
-  wait: flag('Wait until it is active'),
-  waitTimeout: duration('Longest time to wait; an hour when absent'),
+  wait: flag('Wait until the image is active'),
+  waitTimeout: duration('Maximum time to wait; default 1h'),
 };
 
 function printImage({ name, version, id }: Image): string {
@@ -26,16 +26,18 @@ function printImage({ name, version, id }: Image): string {
 export const create = changeCommand({
   summary: 'Create an image from an instance',
   description:
-    'The instance has to be prepared and stopped. The service makes the image in the background: with --wait the command ends when it is active, or says why it failed. The API has no list of instances; cloud help local-service names those of cloud local.',
+    'The instance must be prepared and stopped. The service creates the image in the background. With --wait the command ends when the image is active, or tells why the creation failed. The API does not list instances; for those of cloud local see cloud help local-service.',
   arguments: { machine: one('UUID of the instance'), name: one('Name of the image'), version: one('Version of the image') },
-  options: { ...imageOptions, acl: texts('Account that may use it', { placeholder: 'UUID' }), ...waitOptions },
+  options: { ...imageOptions, acl: texts('Account that may use the image', { placeholder: 'UUID' }), ...waitOptions },
   id: 'id',
   columns: shown,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const { machine, name, version } = args;
     if (!isUuid(machine)) {
-      throw new UsageError(`"${machine}" is not the UUID of an instance`, { hint: 'those of cloud local: cloud help local-service' });
+      throw new UsageError(`"${machine}" is not the UUID of an instance`, {
+        hint: 'for the instances of cloud local: cloud help local-service',
+      });
     }
     const fields = await readFields(invocation, options);
     const acl = options.acl.length > 0 ? readAccounts(options.acl) : fields.acl;
@@ -46,7 +48,7 @@ export const create = changeCommand({
   },
   done: (image) => (image.state === 'creating' ? `Creating image ${printImage(image)}` : `Created image ${printImage(image)}`),
   examples: [
-    { line: 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait', help: 'From an instance, and wait for it' },
+    { line: 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait', help: 'From an instance, and wait until active' },
     {
       line: 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.1 --description "Web server" --tag role=web',
       help: 'With a description and a tag',
@@ -56,7 +58,7 @@ export const create = changeCommand({
 
 export const importImage = changeCommand({
   summary: 'Copy an image with its origins from another datacenter',
-  arguments: { datacenter: one('Name of the datacenter', { values: 'datacenter' }), id: one('UUID of the image there') },
+  arguments: { datacenter: one('Name of the datacenter', { values: 'datacenter' }), id: one('UUID of the image in that datacenter') },
   id: 'id',
   columns: shown,
   change: async ({ args, compute, account }) => {
@@ -70,7 +72,7 @@ export const importImage = changeCommand({
   done: (image) => `Imported image ${printImage(image)}`,
   examples: [
     { line: 'cloud images import local-2 b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e0003', help: 'An image of the datacenter local-2' },
-    { line: 'cloud datacenters list', help: 'Which datacenters there are' },
+    { line: 'cloud datacenters list', help: 'List the datacenters' },
   ],
 });
 
@@ -88,12 +90,12 @@ export const exportImage = command({
   },
   examples: [
     { line: 'cloud images export web@1.0.0 images', help: 'Into the directory ~~/stor/images' },
-    { line: 'cloud stor cat "$(cloud images export web@1.0.0 images -o name)" > web.zfs.gz', help: 'And fetch the file' },
+    { line: 'cloud stor cat "$(cloud images export web@1.0.0 images -o name)" > web.zfs.gz', help: 'Export and download the file' },
   ],
 });
 
 export const clone = changeCommand({
-  summary: 'Make an own copy of an image that is shared with you',
+  summary: 'Copy an image that another account shares with you',
   arguments: { image: one(imageHelp, { values: 'image' }) },
   id: 'id',
   columns: shown,
@@ -103,27 +105,27 @@ export const clone = changeCommand({
   },
   done: (image) => `Cloned as image ${printImage(image)}`,
   examples: [
-    { line: 'cloud images clone web@1.0.0', help: 'A copy with an id of its own' },
+    { line: 'cloud images clone web@1.0.0', help: 'A copy with a new id' },
     { line: 'cloud images clone web@1.0.0 -o name', help: 'Print the id of the copy' },
   ],
 });
 
 export const update = changeCommand({
   summary: 'Change fields of an image',
-  description: 'Tags and the list of accounts are replaced as a whole; single ones are changed by cloud images tags, share and unshare.',
+  description: 'Tags and the list of accounts are replaced as a whole. To change single entries use cloud images tags, share and unshare.',
   arguments: { image: one(oneImageHelp, { values: 'image' }) },
   options: {
     name: text('New name', { placeholder: 'NAME' }),
     version: text('New version', { placeholder: 'VERSION' }),
     ...imageOptions,
-    acl: texts('Account that may use it, instead of those that could', { placeholder: 'UUID' }),
+    acl: texts('Account that may use the image; replaces the current list', { placeholder: 'UUID' }),
   },
   id: 'id',
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const acl = options.acl.length > 0 ? { acl: readAccounts(options.acl) } : {};
     const fields = { ...(await readFields(invocation, options)), ...acl };
-    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'name a field: cloud images update --help' });
+    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'give a field: cloud images update --help' });
     const { id } = await findOneImage(invocation, args.image);
     return await compute.updateImage({ account, id, ...fields });
   },
@@ -153,12 +155,12 @@ export const share = changeCommand({
   done: (image) => `Shared image ${printImage(image)}`,
   examples: [
     { line: 'cloud images share web@1.0.0 b3f3c9b2-6c36-4b3c-8d5c-0d6f1f0a2f37', help: 'With one account' },
-    { line: 'cloud images get web@1.0.0 -j --columns acl', help: 'Who may use it' },
+    { line: 'cloud images get web@1.0.0 -j --columns acl', help: 'Show who may use the image' },
   ],
 });
 
 export const unshare = changeCommand({
-  summary: 'Do not let other accounts use an image any more',
+  summary: 'Stop sharing an image with other accounts',
   arguments: { image: one(oneImageHelp, { values: 'image' }), account: many('UUID of an account') },
   id: 'id',
   columns: ['id', 'name', 'version', 'acl'],
@@ -199,10 +201,10 @@ export const tags = group({
       ],
     }),
     set: command({
-      summary: 'Set tags of an image; the others stay',
+      summary: 'Set tags of an image; other tags stay',
       arguments: {
         image: one(oneImageHelp, { values: 'image' }),
-        tag: many('KEY=VALUE, or KEY:=JSON for a number or true or false'),
+        tag: many('KEY=VALUE, or KEY:=JSON for a number, true or false'),
       },
       run: async (invocation) => {
         const given = Object.fromEntries(invocation.args.tag.map(parseTag));
@@ -211,7 +213,7 @@ export const tags = group({
         return showTags(image);
       },
       examples: [
-        { line: 'cloud images tags set web@1.0.0 role=web tested:=true', help: 'A text and a truth value' },
+        { line: 'cloud images tags set web@1.0.0 role=web tested:=true', help: 'A string and a boolean' },
         { line: 'cloud images tags set web@1.0.0 "owner=the web team"', help: 'A value with spaces' },
       ],
     }),

@@ -6,18 +6,18 @@ import { LocalError } from '../../base/errors.ts';
 /** The error codes with which the creation of an image can end (compute document, "Image"), with meaning and advice. */
 const failures: Readonly<Record<string, readonly [meaning: string, advice: string]>> = {
   PrepareImageDidNotRun: [
-    'the instance was not prepared: its guest tools are old, it took longer than five minutes to boot, or the script that prepares it failed',
-    'update the guest tools in the instance, see that it boots within five minutes, stop it and create the image again',
+    'the instance could not be prepared: its guest tools are old, it took more than five minutes to boot, or the preparation script failed',
+    'update the guest tools in the instance, check that it boots within five minutes, stop it and create the image again',
   ],
   VmHasNoOrigin: [
-    'the image that the instance was made from is not known any more, as after a migration',
-    'make a new instance from a current image, move what it holds and create the image from that one',
+    'the origin image of the instance is unknown, as after a migration',
+    'create a new instance from a current image, move the data to it and create the image from the new instance',
   ],
   NotSupported: [
-    'the service cannot make an image of such an instance, for example of one that was itself made from a custom image',
-    'make the instance from an image of the operator: cloud images list --public',
+    'the service cannot create an image from this kind of instance, for example from one that is based on a custom image',
+    'create the instance from an image of the operator: cloud images list --public',
   ],
-  InternalError: ['the service failed', 'try again; when it fails again, tell the operator the id of the image'],
+  InternalError: ['the service failed', 'try again; if it fails again, give the operator the id of the image'],
 };
 
 /** Returns an error that explains why the creation of an image failed. */

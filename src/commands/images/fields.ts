@@ -21,8 +21,8 @@ export const imageOptions = {
   description: text('Description'),
   homepage: text('URL of the home page', { placeholder: 'URL' }),
   eula: text('URL of the licence', { placeholder: 'URL' }),
-  tag: texts('A tag: KEY=VALUE, or KEY:=JSON for a number or true or false', { placeholder: 'KEY=VALUE' }),
-  from: filePath('Fields from a JSON or YAML file; - for stdin; options win'),
+  tag: texts('Tag: KEY=VALUE, or KEY:=JSON for a number, true or false', { placeholder: 'KEY=VALUE' }),
+  from: filePath('Read fields from a JSON or YAML file; - for stdin; options take precedence'),
 };
 
 type ImageValues = Values<typeof imageOptions> & { readonly name?: string | undefined; readonly version?: string | undefined };
@@ -39,9 +39,9 @@ export function parseTag(word: string): [string, unknown] {
   try {
     json = JSON.parse(value);
   } catch {
-    throw new UsageError(`tag "${word}": "${value}" is not JSON`, { hint: `for a text: ${name}=${value}` });
+    throw new UsageError(`tag "${word}": "${value}" is not JSON`, { hint: `for a string: ${name}=${value}` });
   }
-  if (typeof json === 'object') throw new UsageError(`tag "${word}": a tag is a text, a number, true or false`);
+  if (typeof json === 'object') throw new UsageError(`tag "${word}": a tag is a string, a number, true or false`);
   return [name, json];
 }
 
@@ -50,7 +50,7 @@ export function readAccounts(words: readonly string[]): string[] {
   const wrong = words.find((word) => !isUuid(word));
   if (wrong === undefined) return [...new Set(words.map((word) => word.toLowerCase()))];
   throw new UsageError(`"${wrong}" is not the UUID of an account`, {
-    hint: 'its owner sees it with: cloud account get -o json --columns id',
+    hint: 'the owner of the account finds its UUID with: cloud account get -o json --columns id',
   });
 }
 

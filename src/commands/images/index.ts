@@ -27,11 +27,11 @@ async function addFlags(context: Context, images: readonly Image[]): Promise<obj
 
 const wait = command({
   summary: 'Wait until images have a state',
-  description: 'Fails, and says why, for an image whose creation failed.',
+  description: 'If the creation of an image failed, the command fails and tells the reason.',
   arguments: { image: many(imageHelp, { values: 'image' }) },
   options: {
-    state: choice('State to wait for; active when absent', imageStates, { placeholder: 'STATE' }),
-    waitTimeout: duration('Longest time to wait; an hour when absent'),
+    state: choice('State to wait for; default active', imageStates, { placeholder: 'STATE' }),
+    waitTimeout: duration('Maximum time to wait; default 1h'),
   },
   run: async (invocation) => {
     const { args, options } = invocation;
@@ -49,8 +49,8 @@ const wait = command({
     });
   },
   examples: [
-    { line: 'cloud images wait debian-12', help: 'Until it is active' },
-    { line: 'cloud images wait web@1.0.0 --state active --wait-timeout 10m', help: 'For ten minutes at most' },
+    { line: 'cloud images wait debian-12', help: 'Until the image is active' },
+    { line: 'cloud images wait web@1.0.0 --state active --wait-timeout 10m', help: 'For at most ten minutes' },
   ],
 });
 
@@ -68,7 +68,7 @@ const imageColumns: readonly ColumnSpec[] = [
 ];
 
 export const images = group({
-  summary: 'Images that instances are made from',
+  summary: 'Images: templates of instances',
   commands: {
     list: listCommand({
       summary: 'List images',
@@ -90,7 +90,7 @@ export const images = group({
       examples: [
         { line: 'cloud images list --os linux', help: 'Linux images' },
         { line: 'cloud images list --state all -j', help: 'Every image in every state, as JSON' },
-        { line: 'cloud images list --name web --dc all', help: 'Which datacenters have it?' },
+        { line: 'cloud images list --name web --dc all', help: 'Which datacenters have the image?' },
       ],
     }),
     get: getCommand({
@@ -105,7 +105,7 @@ export const images = group({
       shape: imageShape,
       fetch: findImage,
       examples: [
-        { line: 'cloud images get ubuntu-24.04', help: 'The newest image of a name' },
+        { line: 'cloud images get ubuntu-24.04', help: 'The newest version' },
         { line: 'cloud images get ubuntu-24.04@20250611 -j', help: 'One version, as JSON' },
       ],
     }),
@@ -133,8 +133,8 @@ export const images = group({
       },
       remove: ({ compute, account }, id) => compute.deleteImage({ account, id }),
       examples: [
-        { line: 'cloud images delete web@1.0.0', help: 'Asks first' },
-        { line: 'cloud images delete web@1.0.0 web@1.0.1 --yes', help: 'Several, without a question' },
+        { line: 'cloud images delete web@1.0.0', help: 'With confirmation' },
+        { line: 'cloud images delete web@1.0.0 web@1.0.1 --yes', help: 'Several, without confirmation' },
       ],
     }),
   },

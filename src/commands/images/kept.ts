@@ -12,7 +12,7 @@ async function mayGoOn(error: unknown): Promise<boolean> {
 }
 
 function addHint(error: CloudError, id: string): CloudError {
-  const hint = [error.hint, `to go on with it: cloud resume ${id}`].filter((line) => line !== undefined).join('\n');
+  const hint = [error.hint, `to continue: cloud resume ${id}`].filter((line) => line !== undefined).join('\n');
   return setHint(error, hint);
 }
 

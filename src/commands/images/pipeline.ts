@@ -30,13 +30,13 @@ const { from: _file, ...describing } = imageOptions;
 const args = { machine: one('UUID of the instance'), name: one('Name of the image'), version: one('Version of the image') };
 const options = {
   ...describing,
-  to: text('Datacenters that get the image, or all others', { placeholder: 'LIST', values: 'datacenter' }),
+  to: text('Datacenters to import into, or all others', { placeholder: 'LIST', values: 'datacenter' }),
   ...promotionOptions,
-  path: text('Directory of the object storage for the copy, made when missing; images when absent', {
+  path: text('Directory of the object storage for the copy, created if missing; default images', {
     placeholder: 'PATH',
     values: 'path',
   }),
-  waitTimeout: duration('Longest time to wait for an image; an hour when absent'),
+  waitTimeout: duration('Maximum time to wait for an image; default 1h'),
   dryRun: flag('Only show what would be done', { short: 'n' }),
 };
 type Pipeline = Invocation<typeof args, typeof options>;
@@ -49,8 +49,8 @@ async function findMade(context: Context, name: string, version: string): Promis
   const own = listed.filter((image) => image.owner === owner);
   const [made, ...others] = own;
   if (others.length === 0) return made;
-  throw new UsageError(`${own.length} images are ${name}@${version}: ${own.map(({ id }) => id).join(', ')}`, {
-    hint: 'choose another version, or delete those that are not wanted',
+  throw new UsageError(`${own.length} images have the name ${name}@${version}: ${own.map(({ id }) => id).join(', ')}`, {
+    hint: 'choose another version, or delete the images that you do not need',
   });
 }
 
@@ -132,7 +132,7 @@ async function* rehearse(context: Pipeline): AsyncGenerator<Step> {
   for (const { name: dc } of await chooseDatacenters(context, to)) yield { step: 'import', outcome: 'missing', name, version, dc };
 }
 
-const verbs = { done: 'done', present: 'done before', missing: 'would be done', imported: 'done' };
+const verbs = { done: 'done', present: 'done earlier', missing: 'would be done', imported: 'done' };
 
 function describeStep({ step, outcome, dc, name, version, id, path }: Step): string {
   const place = path ?? dc ?? id ?? '';
@@ -141,15 +141,17 @@ function describeStep({ step, outcome, dc, name, version, id, path }: Step): str
 
 /** `cloud images pipeline`. */
 export const pipeline = command({
-  summary: 'Create an image, export it, verify the copy and bring it to other datacenters',
+  summary: 'Create an image, export it, verify the copy and import it into other datacenters',
   description:
-    'The steps: create from a prepared and stopped instance, wait until it is active, export into the object storage, read the copy back and compare manifest, size and SHA-1, and import into the datacenters of --to with its origins. Interrupted, it goes on by the same command or by cloud resume: an own image of this name and version is the one that was begun.',
+    'Steps: create the image from a prepared, stopped instance, wait until it is active, export it into the object storage, read the copy back and compare manifest, size and SHA-1, and import the image with its origins into the datacenters of --to. After an interruption, continue with the same command or cloud resume. Your image of this name and version counts as created.',
   arguments: args,
   options,
   run: async (invocation) => {
     const { machine, name, version } = invocation.args;
     if (!isUuid(machine))
-      throw new UsageError(`"${machine}" is not the UUID of an instance`, { hint: 'those of cloud local: cloud help local-service' });
+      throw new UsageError(`"${machine}" is not the UUID of an instance`, {
+        hint: 'for the instances of cloud local: cloud help local-service',
+      });
     if (invocation.options.dryRun) return await showRows(invocation, rehearse(invocation), stepShape, describeStep);
     const work = {
       command: 'images pipeline',
@@ -162,7 +164,10 @@ export const pipeline = command({
     return await showRows(invocation, rows, stepShape, describeStep);
   },
   examples: [
-    { line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --dry-run', help: 'What would be done?' },
-    { line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --path images/web', help: 'With a verified copy' },
+    { line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --dry-run', help: 'Show the steps' },
+    {
+      line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --path images/web',
+      help: 'Create the image and a verified copy',
+    },
   ],
 });

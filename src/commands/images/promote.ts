@@ -29,8 +29,8 @@ async function nameOwn({ compute, account, settings }: Context, given: string | 
   const places = Object.entries(await compute.listDatacenters({ account }));
   const found = places.find(([, url]) => URL.canParse(String(url)) && new URL(String(url)).href === own);
   if (found) return found[0];
-  throw new UsageError(`no datacenter of the cloud has the address ${own}`, {
-    hint: `say what its name is: --from NAME, one of ${places.map(([name]) => name).join(', ')}`,
+  throw new UsageError(`no datacenter of the cloud has the URL ${own}`, {
+    hint: `give its name: --from NAME, one of ${places.map(([name]) => name).join(', ')}`,
   });
 }
 
@@ -105,7 +105,7 @@ export async function* promoteEverywhere(context: Context, to: string, promotion
   failures.finish();
 }
 
-const verbs = { imported: 'Imported', present: 'There already:', missing: 'Would import' };
+const verbs = { imported: 'Imported', present: 'Already present:', missing: 'Would import' };
 
 export function describePromoted({ dc, id, name, version, outcome }: Promoted): string {
   return `${dc}: ${verbs[outcome]} image ${name}@${version} (${id})`;
@@ -113,7 +113,7 @@ export function describePromoted({ dc, id, name, version, outcome }: Promoted): 
 
 /** Options of commands that promote. */
 export const promotionOptions = {
-  from: text('Name of the datacenter that the profile names; found by its address when absent', {
+  from: text('Datacenter of the profile; default: found by its URL', {
     placeholder: 'NAME',
     values: 'datacenter',
   }),
@@ -121,19 +121,19 @@ export const promotionOptions = {
 
 /** `cloud images promote`. */
 export const promote = command({
-  summary: 'Bring an image with its origins to other datacenters',
+  summary: 'Import an image with its origins into other datacenters',
   description:
-    'The images that it builds on come first, each is waited for, and what is there already is left as it is. An interrupted run goes on by the same command or by cloud resume. A datacenter that fails is named, and the others get the image (exit code 5). Images of the operator are not imported: they have to be there.',
+    'The origin images come first, and the command waits for each. Images that a datacenter already has stay unchanged. To continue after an interruption, run the same command again or cloud resume. If a datacenter fails, the command reports it, imports into the others and ends with exit code 5. Images of the operator are not imported: each datacenter must already have them.',
   arguments: { image: one(imageHelp, { values: 'image' }) },
   options: {
-    to: text('Datacenters, or all others', { placeholder: 'LIST', values: 'datacenter' }),
+    to: text('Datacenters to import into, or all others', { placeholder: 'LIST', values: 'datacenter' }),
     ...promotionOptions,
-    dryRun: flag('Only show what is missing where', { short: 'n' }),
+    dryRun: flag('Only show which images each datacenter lacks', { short: 'n' }),
   },
   run: async (invocation) => {
     const { args, options } = invocation;
     const { to } = options;
-    if (to === undefined) throw new UsageError('--to is needed: the datacenters', { hint: 'all, or names of: cloud datacenters list' });
+    if (to === undefined) throw new UsageError('--to is required: the datacenters', { hint: 'all, or names of: cloud datacenters list' });
     const image = await findImage(invocation, args.image);
     const promotion = await preparePromotion(invocation, image, options.from);
     const run = (): AsyncIterable<Promoted> => promoteEverywhere(invocation, to, promotion, options.dryRun);
@@ -149,10 +149,10 @@ export const promote = command({
     return await showRows(invocation, keepInJournal(invocation, work, run), promotedShape, describePromoted);
   },
   examples: [
-    { line: 'cloud images promote debian-12 --to all --dry-run', help: 'Where is it missing?' },
+    { line: 'cloud images promote debian-12 --to all --dry-run', help: 'Which datacenters lack the image?' },
     {
       line: 'cloud --url "$(cloud datacenters get local-2 -o name)" images promote inventory --to local',
-      help: 'From local-2, with the images that it builds on',
+      help: 'From local-2, with its origin images',
     },
   ],
 });

@@ -46,7 +46,7 @@ export async function verifyExported(context: Context, { id, name, version, file
   const [file] = Array.isArray(manifest['files']) ? (manifest['files'] as unknown[]) : [];
   const [said] = files ?? [];
   if (!isRecord(file) || (said && (file['sha1'] !== said.sha1 || file['size'] !== said.size)))
-    throw createDamage(exported.manifest, 'its file is not that of the image');
+    throw createDamage(exported.manifest, 'its file is not the file of the image');
   const hash = createHash('sha1');
   let size = 0;
   const engine = createEngine(context, {}, { bulk: false });

@@ -18,21 +18,22 @@ function refuse(option: string, value: string, what: string, hint: string): neve
 
 const checkUrl: Check = (value, option) => {
   const isWeb = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).hostname !== '';
-  if (!isWeb) refuse(option, value, 'is not an address of a service', `${option} https://cloud.example.com`);
+  if (!isWeb) refuse(option, value, 'is not the URL of a service', `${option} https://cloud.example.com`);
 };
 
 const checkLogin: Check = (value, option) => {
   if (!/^[A-Za-z0-9][\w.@+-]*$/.test(value))
-    refuse(option, value, 'is not a login', 'a login has letters, digits and _ . @ + -, no blanks or slashes');
+    refuse(option, value, 'is not a login', 'a login consists of letters, digits and _ . @ + -, without spaces or slashes');
 };
 
 const checkKeyId: Check = (value, option) => {
   const isFingerprint = /^(?:MD5:)?(?:[\da-f]{2}:){15}[\da-f]{2}$|^[\da-f]{32}$|^SHA256:[A-Za-z0-9+/]{43}=?$/i.test(value);
-  if (!isFingerprint) refuse(option, value, 'is not a fingerprint', 'the keys of this machine with theirs: cloud keys local');
+  if (!isFingerprint)
+    refuse(option, value, 'is not a fingerprint', 'list the keys of this machine and their fingerprints: cloud keys local');
 };
 
 const checkFile: Check = (value, option) => {
-  if (!existsSync(value)) refuse(option, value, 'does not exist', `${option} FILE of a file that is there`);
+  if (!existsSync(value)) refuse(option, value, 'does not exist', `${option} FILE with the path of an existing file`);
 };
 
 const checkNumber: Check = (value, option) => void readCount({ value, source: option });
@@ -43,7 +44,7 @@ async function checkColumns(text: string): Promise<void> {
   for (const command of readColumns({ value: text, source: option }).keys()) {
     const { node, rest } = await findCommand(nouns, command.split(' '));
     if (node?.kind === 'command' && rest.length === 0) continue;
-    refuse(option, command, 'is not a command that shows something', `such as ${option} 'images list=name,os'`);
+    refuse(option, command, 'is not a command that shows records', `such as ${option} 'images list=name,os'`);
   }
 }
 

@@ -21,7 +21,7 @@ async function askKey({ world, localKeys }: Context): Promise<string> {
       `  ${at + 1}  ${md5}  ${type} ${bits}  ${source}  (${usableFor.join(' and ')}${encrypted ? ', encrypted' : ''})\n`,
   );
   world.stderr.stream.write(
-    lines.length === 0 ? 'No usable key was found in the ssh-agent or in ~/.ssh: ssh-keygen -t rsa makes one\n' : lines.join(''),
+    lines.length === 0 ? 'No usable key was found in the ssh-agent or in ~/.ssh; create one: ssh-keygen -t rsa\n' : lines.join(''),
   );
   const answer = await askText(world, usable.length === 0 ? 'Fingerprint of the key' : 'Key, by number or fingerprint', usable[0] && '1');
   return usable[Number(answer) - 1]?.md5 ?? answer;
@@ -43,7 +43,7 @@ async function askUntilValid(context: Context, name: (typeof needed)[number]): P
   for (;;) {
     const answer = await ask(context, name);
     try {
-      if (answer === '') throw new UsageError(`--${kebab(name)} is needed`);
+      if (answer === '') throw new UsageError(`--${kebab(name)} is required`);
       await checkValues(context.world, { [name]: answer });
       return answer;
     } catch (error) {
@@ -73,10 +73,10 @@ async function complete(context: Context, values: Profile['values']): Promise<Pr
 
 /** Adds hints to the error of a profile that does not work; the profile is not saved. */
 function explainTrial(error: unknown, { name, values }: Profile): unknown {
-  const anyway = `to make the profile as it is, without trying it: cloud profile create ${name} --no-test`;
+  const anyway = `to create the profile without testing it: cloud profile create ${name} --no-test`;
   if (error instanceof ApiError && error.status === 401) {
     const key = values.keyId ?? values.keyFile ?? '';
-    const register = `the account ${values.account ?? ''} must have the public half of key ${key}, and be a login of this cloud`;
+    const register = `the account ${values.account ?? ''} must exist in this cloud and have the public key of ${key}`;
     const hint = [error.hint, register, anyway].filter((line) => line !== undefined).join('\n');
     return withHint(error, hint);
   }
@@ -113,7 +113,7 @@ async function warnOfSharedKey({ profiles, warn, listKeyNames }: Context, { name
     const hosts = isSame ? hostsOf(known).filter((host) => !own.has(host)) : [];
     if (hosts.length === 0) continue;
     warn(
-      `the key also signs for ${hosts.join(' and ')} (profile ${other}): a service can use the signatures that it receives at the other for 300 s, where the same login has this key`,
+      `the key also signs for ${hosts.join(' and ')} (profile ${other}): for 300 s, a service can reuse the signatures that it receives at the other service if the same login has this key there`,
     );
     return;
   }
@@ -121,22 +121,24 @@ async function warnOfSharedKey({ profiles, warn, listKeyNames }: Context, { name
 
 /** `cloud profile create`. */
 export const create = command({
-  summary: 'Make a profile',
+  summary: 'Create a profile',
   aliases: ['add'],
   description:
-    'Asks for what the options leave open and offers the keys of this machine, tries the profile against both services, and makes it the current one when there was none. The address, account and key are the options --url, --stor-url, --account and --key-id or --key-file.',
+    'Prompts for settings that the options do not give, and offers the keys of this machine. Tests the profile against both services. The first profile becomes the current one. The options for URL, account and key are --url, --stor-url, --account and --key-id or --key-file.',
   arguments: { name: one('Name of the profile') },
   options: {
     ...ownOptions,
-    noTest: flag('Do not try it'),
-    use: flag('Make it the current profile'),
-    force: flag('Replace a profile of this name'),
+    noTest: flag('Do not test the profile'),
+    use: flag('Make the profile the current one'),
+    force: flag('Replace an existing profile'),
   },
   run: async (invocation) => {
     const { args, options, profiles } = invocation;
     checkProfileName(args.name);
     if (profiles.exists(args.name) && !options['force']) {
-      throw new UsageError(`profile "${args.name}" exists`, { hint: `change it with cloud profile edit ${args.name}, or add --force` });
+      throw new UsageError(`profile "${args.name}" already exists`, {
+        hint: `change it with cloud profile edit ${args.name}, or add --force`,
+      });
     }
     const given = await checkValues(invocation.world, readGiven(invocation, options));
     const profile = { name: args.name, values: await checkValues(invocation.world, await complete(invocation, given)) };
@@ -149,10 +151,10 @@ export const create = command({
     return record(showProfile(profile), { id: 'name' });
   },
   examples: [
-    { line: 'cloud profile create work', help: 'Asks for everything' },
+    { line: 'cloud profile create work', help: 'Prompt for all settings' },
     {
       line: 'cloud profile create work --url https://cloud.example.com --account jill --key-id SHA256:3n0kmy...',
-      help: 'Without questions',
+      help: 'Without prompts',
     },
   ],
 });

@@ -69,10 +69,10 @@ function findCurrent({ world }: Pick<Context, 'world'>): string | undefined {
 
 /** `cloud profile import`. */
 export const importProfiles = command({
-  summary: 'Take over the profiles of older tools',
-  description: `Reads the profiles in ~/.triton, and makes a profile "${environmentName}" of the TRITON_*, SDC_* and MANTA_* variables when they name a service. Neither is changed. A profile whose name is taken is left out unless --force is given.`,
-  arguments: { name: some('Only these') },
-  options: { force: flag('Replace profiles of the same names') },
+  summary: 'Import profiles of other tools',
+  description: `Reads the profiles in ~/.triton. Also creates a profile "${environmentName}" from the TRITON_*, SDC_* and MANTA_* variables if they name a service. The files and variables stay unchanged. Existing profiles are skipped unless --force is given.`,
+  arguments: { name: some('Profiles to import; default: all') },
+  options: { force: flag('Replace existing profiles of the same names') },
   run: async (invocation) => {
     const { args, options, profiles, note } = invocation;
     const all = findProfiles(invocation);
@@ -81,7 +81,7 @@ export const importProfiles = command({
       const what =
         missing === undefined
           ? 'there are no profiles in ~/.triton, and no such variables in the environment'
-          : `there is no profile "${missing}" to take over`;
+          : `there is no profile "${missing}" to import`;
       throw new NotFoundError(what, {
         hint: all.length === 0 ? 'cloud profile create NAME' : `there are: ${all.map(({ name }) => name).join(', ')}`,
       });
@@ -107,7 +107,7 @@ export const importProfiles = command({
     });
   },
   examples: [
-    { line: 'cloud profile import', help: 'All of them' },
-    { line: 'cloud profile import work --force', help: 'One of them, over one of the same name' },
+    { line: 'cloud profile import', help: 'All profiles' },
+    { line: 'cloud profile import work --force', help: 'One of them, replacing the profile of that name' },
   ],
 });

@@ -25,7 +25,7 @@ const list = listCommand({
     return profiles.list().map((name) => ({ ...showProfile(profiles.read(name)), current: name === current }));
   },
   examples: [
-    { line: 'cloud profile list', help: 'All profiles, and which one is current' },
+    { line: 'cloud profile list', help: 'All profiles; the current one is marked' },
     { line: 'cloud profile list -o name', help: 'Only the names' },
   ],
 });
@@ -33,8 +33,8 @@ const list = listCommand({
 const get = command({
   summary: 'Show a profile',
   aliases: ['show'],
-  arguments: { name: maybe('Name; the current profile when absent', { values: 'profile' }) },
-  options: { explain: flag('Show every setting that is in force, and where it comes from') },
+  arguments: { name: maybe('Name; default: the current profile', { values: 'profile' }) },
+  options: { explain: flag('Show every effective setting and its source') },
   run: async (invocation) => {
     const { args, options } = invocation;
     if (options.explain) {
@@ -47,7 +47,7 @@ const get = command({
   },
   examples: [
     { line: 'cloud profile get', help: 'The current profile' },
-    { line: 'cloud profile get --explain', help: 'Why does it connect there?' },
+    { line: 'cloud profile get --explain', help: 'Which settings are used, and why?' },
   ],
 });
 
@@ -80,7 +80,7 @@ async function editProfile(context: Context, name: string): Promise<Output | und
       return profiles.change(name, () => values);
     },
   });
-  note(edited ? `Changed profile ${name}` : `Profile ${name} was left as it was`);
+  note(edited ? `Changed profile ${name}` : `Profile ${name} is unchanged`);
   return edited && record(showProfile(edited), { id: 'name' });
 }
 
@@ -93,8 +93,8 @@ function joinColumns({ defaultColumns: old = '' }: Profile['values'], { defaultC
 
 const edit = command({
   summary: 'Change settings of a profile',
-  description: 'Without options the settings are opened in $VISUAL or $EDITOR.',
-  arguments: { name: maybe('Name; the current profile when absent', { values: 'profile' }) },
+  description: 'Without options, the command opens the settings in $VISUAL or $EDITOR.',
+  arguments: { name: maybe('Name; default: the current profile', { values: 'profile' }) },
   options: { ...ownOptions, unset: text('Settings to remove: role,ca', { placeholder: 'LIST' }) },
   run: async (invocation) => {
     const { args, options } = invocation;
@@ -119,7 +119,7 @@ const edit = command({
   examples: [
     { line: 'cloud profile edit work --stor-url https://stor.example.com', help: 'Add the object storage' },
     { line: 'EDITOR="sed -i s/stor.example/objects.example/" cloud profile edit work', help: 'All settings, in an editor' },
-    { line: "cloud profile edit --default-columns 'images list=name,version,id'", help: 'Columns of tables of a command' },
+    { line: "cloud profile edit --default-columns 'images list=name,version,id'", help: 'Default columns of a command' },
     { line: 'cloud profile edit --unset ca,insecure', help: 'Remove settings of the current profile' },
   ],
 });
@@ -133,13 +133,13 @@ const use = command({
     return undefined;
   },
   examples: [
-    { line: 'cloud profile use work', help: 'From now on' },
+    { line: 'cloud profile use work', help: 'For all further commands' },
     { line: 'cloud --profile work images list', help: 'For one command only' },
   ],
 });
 
 const remove = deleteCommand({
-  summary: 'Delete profiles; keys and the cloud itself are not touched',
+  summary: 'Delete profiles; keys and the cloud stay unchanged',
   argument: 'name',
   help: 'Name of the profile',
   values: 'profile',
@@ -148,8 +148,8 @@ const remove = deleteCommand({
   resolve: (profiles, name) => ({ id: profiles.read(name).name, label: name }),
   remove: async ({ profiles }, name) => profiles.remove(name),
   examples: [
-    { line: 'cloud profile delete old', help: 'Asks first' },
-    { line: 'cloud profile delete old older -y', help: 'Without a question' },
+    { line: 'cloud profile delete old', help: 'With confirmation' },
+    { line: 'cloud profile delete old older -y', help: 'Without confirmation' },
   ],
 });
 
@@ -160,7 +160,7 @@ export const profile = group({
 
 export const env = command({
   summary: 'Print a profile as shell exports',
-  arguments: { profile: maybe('Name; the current profile when absent', { values: 'profile' }) },
+  arguments: { profile: maybe('Name; default: the current profile', { values: 'profile' }) },
   run: async (invocation) => {
     const { args } = invocation;
     const chosen = invocation.profiles.read(chosenName(invocation, args.profile));
@@ -178,6 +178,6 @@ export const env = command({
   },
   examples: [
     { line: 'eval "$(cloud env work)"', help: 'Use a profile in this shell' },
-    { line: 'cloud env > .envrc', help: 'Keep it for a folder' },
+    { line: 'cloud env > .envrc', help: 'Store the settings for a folder' },
   ],
 });

@@ -131,7 +131,7 @@ function withReason({ status, code, message }: ApiError, reason: string): ApiErr
 function explainSignature({ texts, algorithm, keyId }: Claim): string {
   const [text = '', ...others] = texts.map((each) => JSON.stringify(each));
   const either = others.length === 0 ? '' : ` or ${others.join(' or ')}`;
-  return `the signature is not one of ${text}${either} by ${algorithm} with the private key of ${keyId}`;
+  return `the signature does not match ${text}${either}, signed with ${algorithm} and the private key of ${keyId}`;
 }
 
 /** The entry that a request is likely to be about, and what was found at its place when the sender was looked up. */
@@ -180,7 +180,7 @@ async function verifyClaim(
   const { keyId, algorithm } = claim;
   if (!isAcceptedAlgorithm(service, algorithm)) throw refusals.algorithm(algorithm);
   const names = parseKeyId(service, keyId);
-  if (names === undefined) throw withReason(refusals.keyId(keyId), `${keyId} is not the keyId of this service`);
+  if (names === undefined) throw withReason(refusals.keyId(keyId), `${keyId} is not a valid keyId for this service`);
   const hasSigned = createVerifier(claim);
   const likely = likelyKeys.get(keyId);
   const known = await lookAhead(store, names, ahead, () => likely !== undefined && hasSigned(likely));

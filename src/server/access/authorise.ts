@@ -137,7 +137,7 @@ function createDecisionError(
   limit: 'decisionSteps' | 'decisionBytes',
 ): LimitReached {
   const most = `${limitOf(settings, limit)} ${limit === 'decisionSteps' ? 'steps' : 'bytes of rules'}`;
-  const message = `${showCaller(caller)} is not allowed to ${operation.action}: deciding by the rules of its roles takes more than ${most}`;
+  const message = `${showCaller(caller)} is not allowed to ${operation.action}: evaluating the rules of its roles takes more than ${most}`;
   return new LimitReached(403, operation.service === 'compute' ? 'NotAuthorized' : 'AuthorizationFailed', message, limit);
 }
 
@@ -149,7 +149,7 @@ export function createAnonymousError(path: string): ApiError {
   return new ApiError(
     403,
     'AuthorizationFailed',
-    `an anonymous request is not allowed to access ${path}: only what is public is read without a signature`,
+    `an anonymous request is not allowed to access ${path}: without a signature, only public objects can be read`,
   );
 }
 

@@ -26,7 +26,7 @@ export function assertUrlCovers({ service, name, method, summary, body }: Operat
       `a pre-signed URL for PUT stores an object or a part; ${name} (${summary}) needs a signature in the Authorization header`,
     );
   const header = givingAway.find((each) => headers[each] !== undefined);
-  if (header !== undefined) throw refusal(`a pre-signed URL does not sign the header ${header}: leave it out`);
+  if (header !== undefined) throw refusal(`a pre-signed URL does not sign the header ${header}: remove the header`);
 }
 
 /**
@@ -36,5 +36,5 @@ export function assertUrlCovers({ service, name, method, summary, body }: Operat
 export function assertQueryHas({ service }: Operation, body: Parameters, query: URLSearchParams): void {
   const added = Object.entries(body).find(([name, value]) => query.get(name) !== value);
   if (added === undefined) return;
-  throw signatureRefusals[service].presigned(`a pre-signed URL does not sign the body: "${added[0]}" must stand in its query`);
+  throw signatureRefusals[service].presigned(`a pre-signed URL does not sign the body: put "${added[0]}" into the query`);
 }

@@ -86,7 +86,7 @@ export function createRateLimit(settings: ServiceSettings, take: TakeTokens, now
         return;
       }
       if (time < share.emptyUntil) {
-        const message = `account ${login} may send ${rate} requests a second: send fewer, or try again later`;
+        const message = `account ${login} may send ${rate} requests per second: send fewer, or retry later`;
         const again = Math.max(1, Math.ceil((share.emptyUntil - time) / 1000));
         throw new LimitReached(service === 'compute' ? 420 : 429, 'RequestThrottled', message, 'accountRequests', { retryAfter: again });
       }

@@ -25,7 +25,7 @@ function refuseCredentials(message: string): ApiError {
 
 /** The same error for all of these, so that nobody learns which accounts and keys exist. */
 function refuseUnknown(): ApiError {
-  return refuseCredentials('the signature is not one of a known key');
+  return refuseCredentials('the signature does not match a known key');
 }
 
 function refuseHeader(message: string): ApiError {
@@ -33,7 +33,7 @@ function refuseHeader(message: string): ApiError {
 }
 
 function describeAlgorithm(service: ServiceName, name: string): string {
-  return `the algorithm ${name} is not supported; supported are ${acceptedAlgorithms[service].join(', ')}`;
+  return `the algorithm ${name} is not supported; use one of ${acceptedAlgorithms[service].join(', ')}`;
 }
 
 const compute: SignatureRefusals = {

@@ -25,7 +25,7 @@ function refuse(message: string): ApiError {
 function parseCertificate(pem: string, index: number): Certified {
   try {
     const certificate = new X509Certificate(pem);
-    if (!isCheap(certificate.publicKey)) throw new RangeError('verifying with this key takes too long');
+    if (!isCheap(certificate.publicKey)) throw new RangeError('verification with this key takes too long');
     return { certificate, ...readExtensions(certificate) };
   } catch {
     throw refuse(`certificate ${index + 1} cannot be read: send a list of certificates in PEM`);
@@ -65,11 +65,11 @@ function findIssuerProblem(issuer: Certified, below: readonly Certified[], isAnc
   const { constraints, signsCertificates, version } = issuer;
   // A trust anchor may be older than basic constraints.
   const isOld = isAnchor && version < 3 && isSelfIssued(issuer);
-  if (constraints?.isAuthority !== true && !isOld) return 'is not of an authority and cannot issue certificates';
-  if (signsCertificates === false) return 'has a key usage without signing certificates';
+  if (constraints?.isAuthority !== true && !isOld) return 'is not a CA certificate and cannot issue certificates';
+  if (signsCertificates === false) return 'has a key usage that does not allow signing certificates';
   const between = below.filter((each) => !isSelfIssued(each)).length;
   const { pathLength } = constraints ?? {};
-  return pathLength !== undefined && between > pathLength ? `may have ${pathLength} authorities below it, not ${between}` : undefined;
+  return pathLength !== undefined && between > pathLength ? `allows ${pathLength} intermediate certificates, not ${between}` : undefined;
 }
 
 /** 1.3.6.1.4.1.41482.3.8: whether the device that holds the key requires a PIN and a touch, one byte each; 1 means never. */
@@ -79,7 +79,7 @@ const policyIdentifier = '2b0601040182c40a0308';
 const understood: ReadonlySet<string> = new Set(['551d13', '551d0f', '551d25', '551d11', policyIdentifier]);
 
 function findExtensionProblem({ critical }: Certified): string | undefined {
-  return critical.some((identifier) => !understood.has(identifier)) ? 'has a critical extension that is not known here' : undefined;
+  return critical.some((identifier) => !understood.has(identifier)) ? 'has an unknown critical extension' : undefined;
 }
 
 /** What is wrong with a chain that leads to the authority, as a message with the number of the certificate. */
@@ -126,7 +126,7 @@ export function readAttestation(pems: readonly string[] | undefined, key: Public
     const problem = findDateProblem(each, now());
     if (problem !== undefined) throw refuse(`certificate ${index + 1} ${problem}`);
   }
-  if (!first.certificate.publicKey.equals(key.keyObject)) throw refuse('the first certificate is not about this key');
+  if (!first.certificate.publicKey.equals(key.keyObject)) throw refuse('the first certificate is not for this key');
   const multifactor = isBelieved(chain, settings.attestationAuthority, now()) ? JSON.stringify(readFactors(first)) : null;
   return { attestation: JSON.stringify(pems), multifactor };
 }

@@ -34,10 +34,10 @@ function readElements(bytes: Buffer): Element[] {
     const tag = bytes.readUInt8(at);
     const first = bytes.readUInt8(at + 1);
     const digits = first < 0x80 ? 0 : first & 0x7f;
-    if (first === 0x80 || digits > 4) throw new RangeError('a length that DER does not have');
+    if (first === 0x80 || digits > 4) throw new RangeError('a length that is not valid DER');
     const length = digits === 0 ? first : bytes.readUIntBE(at + 2, digits);
     const start = at + 2 + digits;
-    if (start + length > bytes.length) throw new RangeError('an element that is not whole');
+    if (start + length > bytes.length) throw new RangeError('an incomplete element');
     elements.push({ tag, content: bytes.subarray(start, start + length) });
     at = start + length;
   }
@@ -73,7 +73,7 @@ export function readExtensions({ raw }: X509Certificate): CertificateExtensions 
     if (name?.tag !== tags.identifier || value === undefined) throw new RangeError('an extension without name or value');
     const identifier = name.content.toString('hex');
     // RFC 5280, 4.2: at most one extension of each kind.
-    if (contents.has(identifier)) throw new RangeError('an extension that comes twice');
+    if (contents.has(identifier)) throw new RangeError('a repeated extension');
     contents.set(identifier, value.content);
     if (isTrue(rest[0])) critical.push(identifier);
   }

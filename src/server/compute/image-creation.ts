@@ -19,9 +19,9 @@ const usualTime = 1000;
 
 const creationMessages: Readonly<Record<string, string>> = {
   PrepareImageDidNotRun:
-    'the preparation script did not run: guest tools too old, a boot of more than five minutes, or a crash of the script',
+    'the preparation script did not run: the guest tools are too old, the boot took more than five minutes, or the script crashed',
   VmHasNoOrigin: 'the instance has no origin image',
-  NotSupported: 'no image can be made of an instance that is based on a custom image',
+  NotSupported: 'cannot create an image from an instance that is based on a custom image',
   InternalError: 'an internal error occurred',
 };
 
@@ -45,8 +45,8 @@ function readFailure({ name }: MachineRow): string | undefined {
 /** Throws errors with which the request itself is rejected. */
 function refuseAtOnce(failure: string | undefined): void {
   if (failure === 'InsufficientServerVersionError')
-    throw new ApiError(422, failure, 'the server of the instance is too old to make images');
-  if (failure === 'NotAvailable') throw new ApiError(501, failure, 'images cannot be made in this datacenter');
+    throw new ApiError(422, failure, 'the server of the instance is too old to create images');
+  if (failure === 'NotAvailable') throw new ApiError(501, failure, 'images cannot be created in this datacenter');
 }
 
 async function describeImage(machine: MachineRow, fields: Partial<ImageRow>, { account, store }: Call): Promise<ImageRow> {

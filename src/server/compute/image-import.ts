@@ -36,7 +36,7 @@ function openOther(name: string, dir: string, { account, store }: Call): Source 
       const fetched = await storeImageFile(store, await peer.readFile(id), file?.compression ?? 'none');
       if (fetched.files === files) return fetched;
       if (fetched.content !== null) await store.bytes.remove(fetched.content);
-      throw new ApiError(503, 'ServiceUnavailable', `the file of image ${id} did not come whole from ${name}: try again`);
+      throw new ApiError(503, 'ServiceUnavailable', `the file of image ${id} arrived incomplete from ${name}: try again`);
     },
   };
 }
@@ -73,7 +73,7 @@ async function collectChain(db: Kysely<Schema>, source: Source, image: ImageRow,
 
 async function checkAbsent(db: Kysely<Schema>, id: string): Promise<void> {
   const here = await db.selectFrom('images').select('id').where('id', '=', id).executeTakeFirst();
-  if (here !== undefined) throw new ApiError(409, 'ImageUuidAlreadyExistsError', `image ${id} is in this datacenter already`);
+  if (here !== undefined) throw new ApiError(409, 'ImageUuidAlreadyExistsError', `image ${id} is already in this datacenter`);
 }
 
 async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void> {
@@ -96,8 +96,7 @@ export const importImageFromDatacenter: Handler<typeof compute.importImageFromDa
   const source = await openSource(datacenter, call);
   await checkAbsent(store.db, id);
   const image = await requireSource(source, id, datacenter);
-  if (image.owner !== account.id)
-    throw new ApiError(403, 'UnauthorizedError', `image ${id} belongs to another account, the operator for one`);
+  if (image.owner !== account.id) throw new ApiError(403, 'UnauthorizedError', `image ${id} belongs to another account or to the operator`);
   if (image.state !== 'active')
     throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${image.state} in ${datacenter}, not active`);
   const rows: ImageRow[] = [];

@@ -96,7 +96,7 @@ async function create(user: string | undefined, input: Omit<InputOf<typeof compu
   const row = await call.store.write(async (transaction) => {
     const keys = await listOf(transaction, owner);
     const same = selectKeys(keys, fingerprint);
-    if (same.length > 0) throw new ApiError(409, 'InvalidArgument', `key is registered already: ${fingerprint}`);
+    if (same.length > 0) throw new ApiError(409, 'InvalidArgument', `key is already registered: ${fingerprint}`);
     assertWithinLimit(call.settings, 'userKeys', keys.length + 1, {
       has: user === undefined ? 'an account has' : 'a user has',
       counted: 'keys',

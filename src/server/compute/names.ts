@@ -16,7 +16,7 @@ export function readName(name: string, table: keyof typeof nameForms): string {
   const { form, words } = nameForms[table];
   const trimmed = name.trim();
   if (/^[^/,]{1,128}$/u.test(trimmed) && form.test(trimmed) && trimmed !== '*') return trimmed;
-  throw new ApiError(409, 'InvalidArgument', `name must have 1 to 128 printable ${words}, none of them / or a comma, and not be *`);
+  throw new ApiError(409, 'InvalidArgument', `name must have 1 to 128 printable ${words} without / or comma, and must not be *`);
 }
 
 /** Kinds of objects whose names are unique in an account, and the fields of their names. */
@@ -37,7 +37,7 @@ export async function checkFree(
   const same = others.where(column, '=', table === 'users' ? name.toLowerCase() : name);
   if ((await same.executeTakeFirst()) === undefined) return;
   const [kind, field] = uniqueNames[table];
-  throw new ApiError(409, 'InvalidArgument', `${field}: the account has a ${kind} "${name}" already`);
+  throw new ApiError(409, 'InvalidArgument', `${field}: the account already has a ${kind} "${name}"`);
 }
 
 /** The error for an invalid value of a field. @param whole the message, if it is not the field name followed by `message` */

@@ -81,7 +81,7 @@ async function resolveMember(db: Db, account: AccountRow, input: MemberInput, in
   if (id !== undefined && !isUuid(id)) throw refuse(`members[${index}].id must be a UUID, not "${id}"`);
   const found = type === 'subuser' ? await findUser(db, account, wanted) : await findAccount(db, 'compute', wanted);
   if (found === undefined) throw refuse(`members: there is no ${type === 'subuser' ? 'user' : 'account'} "${wanted}"`);
-  if (found.id === account.id) throw refuse(`members: ${account.login} is the account itself, which may do everything without a role`);
+  if (found.id === account.id) throw refuse(`members: ${account.login} is the account itself, which needs no role`);
   return { type, id: found.id, default: isDefault };
 }
 

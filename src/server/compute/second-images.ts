@@ -30,7 +30,7 @@ const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }):
   throw new ApiError(
     501,
     'NotAvailable',
-    `the images of ${datacenter} are built in and stay as they are: import them into another datacenter`,
+    `the images of ${datacenter} are built in and cannot be changed: import them into another datacenter`,
   );
 };
 

@@ -67,7 +67,7 @@ export const getUser: Handler<typeof compute.getUser> = async ({ user: name, mem
 
 function checkLogin(login: string): void {
   if (/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(login)) return;
-  throw refuseField('login', 'must be a letter, then letters, digits, _ . @ -, 3 to 32 characters');
+  throw refuseField('login', 'must have 3 to 32 characters: a letter, then letters, digits, _ . @ -');
 }
 
 /** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an invalid e-mail address or a weak password. */

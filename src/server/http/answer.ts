@@ -63,7 +63,7 @@ function checkAccept({ accept }: Headers): void {
   if (accept === undefined || accept.trim() === '') return;
   const types = accept.split(',').map((type) => type.trim().toLowerCase());
   const accepts = types.some((type) => /^(?:\*\/\*|application\/(?:\*|json))(?:\s*;|$)/u.test(type) && !/;\s*q=0(?:\.0*)?$/u.test(type));
-  if (!accepts) throw new ApiError(406, 'NotAcceptable', `responses are application/json, which Accept: ${accept} excludes`);
+  if (!accepts) throw new ApiError(406, 'NotAcceptable', `responses are application/json, which the header Accept: ${accept} excludes`);
 }
 
 /** The account that the path names; the caller's own if it names none, or `my`. */
@@ -166,7 +166,7 @@ export async function answer<T extends Operations>(
   const { service, store, now = Date.now, requestTime = now, settings = {} } = options;
   const { connection, requestId, version } = exchange;
   if (service === 'compute' && !connection.secure)
-    throw new ApiError(400, 'BadRequest', 'this port speaks HTTPS: write https:// in the URL');
+    throw new ApiError(400, 'BadRequest', 'this port requires HTTPS: use https:// in the URL');
   let { request } = exchange;
   if (request.method === 'OPTIONS' && options.answerPreflight !== undefined) {
     const [login = '', ...path] = target.parts;

@@ -14,8 +14,8 @@ export class ValueError extends Error {
 
 /** The database ends a text at NUL and replaces half of a surrogate pair: neither could be read back as it was sent. */
 function assertStorable(text: string): void {
-  if (text.includes('\0')) throw new ValueError('must not have a NUL character');
-  if (/\p{Surrogate}/u.test(text)) throw new ValueError('must not have half of a surrogate pair');
+  if (text.includes('\0')) throw new ValueError('must not contain a NUL character');
+  if (/\p{Surrogate}/u.test(text)) throw new ValueError('must not contain a lone surrogate');
 }
 
 /** The same check for every string and every name inside a value that has no declared fields. */

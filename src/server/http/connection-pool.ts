@@ -86,9 +86,9 @@ export function createConnectionPool(log: (line: string) => void, limits: PoolLi
   const all = new Set<PooledConnection>();
   const byAddress = new Map<string, Set<PooledConnection>>();
   const { connections: most, perAddress } = limits;
-  const limit = `limit connections reached (${most}, ${perAddress} of one address)`;
-  const logEnded = createRepeatedLog(log, (count) => `${limit}: closed ${count} idle connections for new ones`);
-  const logRefused = createRepeatedLog(log, (count) => `${limit}: refused ${count} new connections, none was idle`);
+  const limit = `limit connections reached (${most}, ${perAddress} per address)`;
+  const logEnded = createRepeatedLog(log, (count) => `${limit}: closed ${count} idle connections to accept new ones`);
+  const logRefused = createRepeatedLog(log, (count) => `${limit}: rejected ${count} new connections because no connection was idle`);
 
   function remove(connection: PooledConnection): void {
     all.delete(connection);

@@ -53,7 +53,7 @@ export class HttpConnection {
     if (length < this.#mostWaiting) this.#waiting.push(exchange);
     if (length !== this.#mostWaiting) return;
     // This request gets an error response in its turn, which ends the connection; those after it are dropped.
-    const message = `at most ${this.#mostWaiting} requests may wait for the answer to an earlier one of their connection`;
+    const message = `at most ${this.#mostWaiting} requests may wait for an earlier response on the same connection`;
     const refusal = new LimitReached(400, 'BadRequest', message, 'pipelinedRequests');
     this.#waiting.push({ ...exchange, begin: () => exchange.begin(refusal) });
   }

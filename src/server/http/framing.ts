@@ -13,15 +13,20 @@ function findOversize({ url = '', rawHeaders }: IncomingMessage, settings: Servi
   const longest = limitOf(settings, 'targetBytes');
   // Node.js gives one character for each byte received.
   if (url.length > longest)
-    return new LimitReached(414, 'RequestURITooLong', `path and query of a request have at most ${longest} bytes`, 'targetBytes');
+    return new LimitReached(414, 'RequestURITooLong', `path and query of a request may have at most ${longest} bytes`, 'targetBytes');
   const most = limitOf(settings, 'headerLines');
   if (rawHeaders.length / 2 > most)
-    return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `a request has at most ${most} header lines`, 'headerLines');
+    return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `a request may have at most ${most} header lines`, 'headerLines');
   const largest = limitOf(settings, 'headerBytes');
   // Each name and value has a colon, a blank and an end of line.
   const size = rawHeaders.reduce((sum, { length }) => sum + length + 2, 0);
   if (size <= largest) return undefined;
-  return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `the header lines of a request have at most ${largest} bytes`, 'headerBytes');
+  return new LimitReached(
+    431,
+    'RequestHeaderFieldsTooLarge',
+    `the header lines of a request may have at most ${largest} bytes`,
+    'headerBytes',
+  );
 }
 
 /** The error for a request that is too large, not supported, or ambiguous: two parsers could read two different requests. */
@@ -32,9 +37,9 @@ export function findFramingError(incoming: IncomingMessage, expects: boolean, se
   if (countHeader(incoming, 'host') > 1) return new ApiError(400, 'BadRequest', 'the request has more than one Host header');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
-    return new ApiError(501, 'NotImplemented', `transfer coding ${coding} is not supported, only chunked`);
+    return new ApiError(501, 'NotImplemented', `transfer coding ${coding} is not supported; only chunked is`);
   if (headers.expect !== undefined && !expects && incoming.httpVersion === '1.1')
-    return new ApiError(417, 'ExpectationFailed', `expectation ${headers.expect} is not supported, only 100-continue`);
+    return new ApiError(417, 'ExpectationFailed', `expectation ${headers.expect} is not supported; only 100-continue is`);
   return undefined;
 }
 

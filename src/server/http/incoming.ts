@@ -35,7 +35,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** The next chunk of a body. @throws {ApiError} 408 when none arrives in time. */
 function readNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
   return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(new ApiError(408, 'UploadTimeout', `no byte of the body came for ${idleLimit / 1000} seconds`));
+    const refuse = (): void => reject(new ApiError(408, 'UploadTimeout', `no byte of the body arrived for ${idleLimit / 1000} seconds`));
     const timer = setTimeout(refuse, idleLimit);
     pieces
       .next()
@@ -61,7 +61,7 @@ async function* readBody(
     checkRate(next.value.length, performance.now() - asked);
     yield next.value;
   }
-  if (!incoming.complete) throw new ApiError(400, 'BadRequest', 'the connection ended before the body did');
+  if (!incoming.complete) throw new ApiError(400, 'BadRequest', 'the connection closed before the body was complete');
 }
 
 /**
@@ -75,7 +75,7 @@ function createRateCheck(slowest: number): (size: number, waited: number) => voi
     elapsed += waited;
     if (elapsed < rateTime) return;
     if (received < (slowest * elapsed) / 1000) {
-      const message = `the body came too slowly: ${received} bytes in ${Math.round(elapsed / 1000)} seconds, less than ${slowest} a second`;
+      const message = `the body arrived too slowly: ${received} bytes in ${Math.round(elapsed / 1000)} seconds, less than ${slowest} per second`;
       throw new LimitReached(408, 'UploadTimeout', message, 'bodyRate');
     }
     [received, elapsed] = [0, 0];

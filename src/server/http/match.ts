@@ -102,7 +102,7 @@ export class MethodNotAllowed extends ApiError {
   readonly allow: string;
 
   constructor(method: string, path: string, allow: string) {
-    super(405, 'MethodNotAllowed', `${path} does not take ${method}, only ${allow}`);
+    super(405, 'MethodNotAllowed', `${path} does not support ${method}; supported: ${allow}`);
     this.allow = allow;
   }
 }
@@ -136,7 +136,7 @@ function refuseMisspelled(found: Operation | undefined, query: URLSearchParams):
   if (found?.service !== 'storage' || found.method !== 'PUT' || !found.creates) return undefined;
   const name = [...query.keys()].find((key) => key.toLowerCase() === 'metadata');
   if (name === undefined) return undefined;
-  return new ApiError(400, 'InvalidArgumentError', `${name} is "${query.get(name) ?? ''}": it must be metadata=true, or left out`);
+  return new ApiError(400, 'InvalidArgumentError', `${name} is "${query.get(name) ?? ''}": it must be metadata=true or absent`);
 }
 
 /**

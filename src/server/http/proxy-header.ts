@@ -51,7 +51,7 @@ function isPort(text: string): boolean {
 function readFirst(bytes: Buffer): ProxyHeader | undefined {
   const end = bytes.subarray(0, firstLimit).indexOf(firstEnd);
   if (end === -1) {
-    if (bytes.length >= firstLimit) throw new InvalidProxyHeader('no end of the line');
+    if (bytes.length >= firstLimit) throw new InvalidProxyHeader('no end of line');
     return undefined;
   }
   const length = end + firstEnd.length;
@@ -70,7 +70,7 @@ function readFirst(bytes: Buffer): ProxyHeader | undefined {
 function checkFields(fields: Buffer): void {
   let at = 0;
   while (at < fields.length) {
-    if (at + 3 > fields.length) throw new InvalidProxyHeader('a field without an end');
+    if (at + 3 > fields.length) throw new InvalidProxyHeader('an incomplete field');
     at += 3 + fields.readUInt16BE(at + 1);
   }
   if (at !== fields.length) throw new InvalidProxyHeader('a field is longer than the header');

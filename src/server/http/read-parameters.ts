@@ -35,7 +35,7 @@ async function parseMultipart(bytes: Uint8Array, contentType: string): Promise<P
     const pairs = [...form.entries()].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const);
     return collectPairs(await Promise.all(pairs));
   } catch (error) {
-    throw new ApiError(400, 'BadRequest', 'the body is not multipart/form-data with the boundary that its content type names', {
+    throw new ApiError(400, 'BadRequest', 'the body is not multipart/form-data with the boundary of its content type', {
       cause: error,
     });
   }
@@ -76,7 +76,7 @@ function checkEncoding({ 'content-encoding': encoding = 'identity', 'content-typ
     throw new ApiError(415, 'UnsupportedMediaType', `content encoding ${encoding} is not supported`);
   const charset = /;\s*charset="?([^";\s]+)/iu.exec(contentType)?.[1] ?? 'utf-8';
   if (!/^(?:utf-?8|us-ascii)$/iu.test(charset))
-    throw new ApiError(415, 'UnsupportedMediaType', `charset ${charset} is not supported, only UTF-8`);
+    throw new ApiError(415, 'UnsupportedMediaType', `charset ${charset} is not supported; only UTF-8 is`);
 }
 
 /**

@@ -41,7 +41,11 @@ export function createRequestLog(
   log: (line: string) => void,
 ): (request: Request, status: number, logged: Logged) => void {
   let [begun, lines] = [0, 0];
-  const count = createRepeatedLog(log, (refusals) => `${service} ${refusals} more requests without a valid signature were refused`, period);
+  const count = createRepeatedLog(
+    log,
+    (refusals) => `${service} ${refusals} more requests without a valid signature were rejected`,
+    period,
+  );
 
   /** True if this period already has the maximum number of lines. */
   function isTooMany(): boolean {

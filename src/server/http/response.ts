@@ -102,7 +102,7 @@ export class ServiceUnavailable extends ApiError {
   readonly retryAfter = 1;
 
   constructor() {
-    super(503, 'ServiceUnavailable', 'the service cannot reach its database or its store of contents: ask again');
+    super(503, 'ServiceUnavailable', 'the service cannot reach its database or its content store: retry');
   }
 }
 

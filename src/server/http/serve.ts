@@ -25,14 +25,14 @@ export type Service = (request: Request, connection: Connection) => Promise<Http
 function explainFailure(error: unknown, requestId: string, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
-    return new ApiError(400, 'BadRequest', 'the connection ended before the body did');
+    return new ApiError(400, 'BadRequest', 'the connection closed before the body was complete');
   if (isDiskFull(error)) return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
   if (error instanceof StoreUnavailable) {
     log(`${requestId} ${error.message}`);
     return new ServiceUnavailable();
   }
   log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
+  return new ApiError(500, 'InternalError', `an internal error occurred; see ${requestId} in the log of the service`);
 }
 
 /** The error for a request without a valid signature: the original one, or that its address sends too many requests. */

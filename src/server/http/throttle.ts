@@ -35,6 +35,6 @@ export function createThrottle(rate: number | undefined): (caller: string) => vo
   const take = createBuckets(() => performance.now());
   return (caller) => {
     if (take(caller, rate, 1).granted < 1)
-      throw new ApiError(420, 'RequestThrottled', `more than ${rate} requests a second: send fewer, or try again in a second`);
+      throw new ApiError(420, 'RequestThrottled', `more than ${rate} requests per second: send fewer, or retry in a second`);
   };
 }

@@ -39,9 +39,9 @@ export async function readTls(place: TlsPlace, names: readonly string[], now: nu
   const key = made?.key ?? (await attempt(keyName, 'read', () => readFile(keyName, 'utf8')));
   const parsed = await attempt(certificateName, 'used', () => new X509Certificate(certificate));
   const parsedKey = await attempt(keyName, 'used', () => createPrivateKey(key));
-  if (!parsed.checkPrivateKey(parsedKey)) throw new LocalError(`${keyName}: is not the key of the certificate ${certificateName}`);
+  if (!parsed.checkPrivateKey(parsedKey)) throw new LocalError(`${keyName}: does not match the certificate ${certificateName}`);
   const end = Date.parse(parsed.validTo);
-  if (end <= now) throw new LocalError(`${certificateName}: the certificate has ended on ${new Date(end).toISOString()}`);
+  if (end <= now) throw new LocalError(`${certificateName}: the certificate expired on ${new Date(end).toISOString()}`);
   return { certificate, key, end, ...(made !== undefined && { caFile: made.caFile }) };
 }
 
@@ -72,12 +72,12 @@ export function followTls(
       if (next.certificate === pair.certificate && next.key === pair.key) return;
       use(next);
       pair = next;
-      log(`the certificate was replaced; the new one ends on ${new Date(next.end).toISOString()}`);
+      log(`the certificate was replaced; the new one expires on ${new Date(next.end).toISOString()}`);
     } catch (error) {
       const { message } = error as Error;
       if (message === problem) return;
       problem = message;
-      log(`the certificate stays as it was: ${message}`);
+      log(`the certificate was not replaced: ${message}`);
     }
   };
   let looking: Promise<void> = Promise.resolve();

@@ -85,7 +85,7 @@ async function hasContent({ body, headers }: Request): Promise<boolean> {
 /** @throws {ApiError} 400 `BadRequest` when a request with a body creates something that has no content. */
 async function checkNoBody({ creates, body }: Operation, request: Request): Promise<void> {
   if (!creates || body !== 'none' || !(await hasContent(request))) return;
-  throw new ApiError(400, 'BadRequest', 'a directory or a link has no content: send it without a body');
+  throw new ApiError(400, 'BadRequest', 'a directory or a link has no content: send no body');
 }
 
 function passBody(operation: Operation, { body, headers }: Request): Record<string, unknown> {

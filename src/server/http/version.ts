@@ -77,12 +77,12 @@ function lies(version: string, alternative: string): boolean | undefined {
  */
 export function chooseVersion(range: string | undefined): string {
   if (range === undefined || range.trim() === '') {
-    throw new ApiError(449, 'InvalidVersion', `send Accept-Version with a range of versions; served are ${apiVersions.join(', ')}`);
+    throw new ApiError(449, 'InvalidVersion', `send Accept-Version with a range of versions; supported: ${apiVersions.join(', ')}`);
   }
   const alternatives = range.split('||').map((alternative) => alternative.trim());
   const chosen = apiVersions.findLast((version) => alternatives.some((alternative) => lies(version, alternative) === true));
   if (chosen !== undefined) return chosen;
   const valid = alternatives.every((alternative) => lies(newestVersion, alternative) !== undefined);
-  const reason = valid ? 'no served version is in the range' : 'not a range of versions:';
-  throw new ApiError(449, 'InvalidVersion', `${reason} ${range}; served are ${apiVersions.join(', ')}`);
+  const reason = valid ? 'no supported version is in the range' : 'not a range of versions:';
+  throw new ApiError(449, 'InvalidVersion', `${reason} ${range}; supported: ${apiVersions.join(', ')}`);
 }

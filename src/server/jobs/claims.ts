@@ -15,7 +15,7 @@ export interface Claim {
 /** The failure of a task that is not retried because its workers died too often; undefined if it may run again. */
 function refuseLost({ lost }: Pick<Task, 'lost'>): Failure | undefined {
   if (lost < mostLosses) return undefined;
-  return { code: 'InternalError', message: `the workers that did the task died ${lost} times in the middle of it` };
+  return { code: 'InternalError', message: `the workers that ran the task died ${lost} times while running it` };
 }
 
 /** Claims the next tasks of a phase. */

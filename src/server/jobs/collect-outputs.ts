@@ -32,7 +32,7 @@ export function failOutput(path: string | undefined, error: ApiError): Failure {
 /** The place of an object that a task named. @throws {ApiError} 400 if `path` is not the path of an object */
 function placeNamed(path: string): Place {
   const place = /[\r\n]/.test(path) ? undefined : placeOfAbsolute(path);
-  if (!place) throw new ApiError(400, 'InvalidResource', 'it must be a path like /login/stor/name, without line ends');
+  if (!place) throw new ApiError(400, 'InvalidResource', 'it must be a path like /login/stor/name without line breaks');
   return place;
 }
 
@@ -65,7 +65,7 @@ async function describeNamed(
   const { job } = task;
   const place = placeNamed(emission.path);
   const account = place.login === job.account.login ? job.account : await findAccount(store.db, 'storage', place.login);
-  if (!account) throw new ApiError(404, 'ResourceNotFound', `there is no account ${place.login}`);
+  if (!account) throw new ApiError(404, 'ResourceNotFound', `account ${place.login} does not exist`);
   const judge = createJudge(store, job.creator, job);
   const headers = JSON.stringify(chooseObjectHeaders(emission.headers, place));
   const copies = readCopies(emission.copies);

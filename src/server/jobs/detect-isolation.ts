@@ -73,8 +73,8 @@ exit 0
 const trialFailures: Readonly<Record<number, string>> = {
   10: 'tasks would keep capabilities',
   11: 'tasks could gain privileges',
-  12: 'the filter of system calls was not loaded',
-  13: 'tasks could read the memory of what starts them (sysctl fs.suid_dumpable)',
+  12: 'the system call filter was not loaded',
+  13: 'tasks could read the memory of the process that starts them (sysctl fs.suid_dumpable)',
   14: 'tasks would see files of this machine',
   15: 'tasks could write to /usr',
   16: 'tasks could write to the root',
@@ -148,7 +148,7 @@ async function prepareCandidate(kind: IsolationKind, parts: SandboxParts, path: 
   const missing = needed[kind].find((program) => findProgram(program, path.split(delimiter)) === undefined);
   if (missing !== undefined) return { kind, hasFilter: false, reason: `${missing === 'bwrap' ? 'bubblewrap' : missing} is not installed` };
   if (kind === 'bubblewrap') {
-    if (parts.filter === undefined) return { kind, hasFilter: false, reason: `there is no filter of system calls for ${process.arch}` };
+    if (parts.filter === undefined) return { kind, hasFilter: false, reason: `there is no system call filter for ${process.arch}` };
     const disableUserNamespaces = (await readHelp('bwrap')).includes('--disable-userns');
     return { kind, hasFilter: true, isolation: createBubblewrap(runnerShell, parts, { disableUserNamespaces }) };
   }
@@ -196,13 +196,13 @@ export async function detectIsolation(options: DetectOptions): Promise<Detected>
     const { isolation, hasFilter, reason } = await prepareCandidate(kind, parts, path);
     const failure = isolation ? await tryIsolation(isolation, options, hasFilter) : reason;
     if (isolation && failure === undefined) {
-      log(`jobs: tasks run in a sandbox (${kind}${hasFilter ? '' : ', without a filter of system calls'})`);
+      log(`jobs: tasks run in a sandbox (${kind}${hasFilter ? '' : ', without a system call filter'})`);
       return { isolation };
     }
     reasons.push(`${kind}: ${failure ?? 'unknown'}`);
   }
-  if (options.signal?.aborted === true) return { refusal: 'jobs are off: the service ends', isUnknown: true };
-  const refusal = `jobs are off: no sandbox can be made on this machine (${reasons.join('; ')}); ${way}`;
+  if (options.signal?.aborted === true) return { refusal: 'jobs are off: the service is stopping', isUnknown: true };
+  const refusal = `jobs are off: no sandbox works on this machine (${reasons.join('; ')}); ${way}`;
   log(refusal);
   return { refusal };
 }

@@ -47,7 +47,7 @@ export function followCancelled(store: Store, wake: JobEngine['wake'], log: (lin
       for (const { id } of unwanted) wake(id);
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log(`jobs: which of them were cancelled cannot be read: ${String(error)}`);
+      if (!isFailing) log(`jobs: the list of cancelled jobs cannot be read: ${String(error)}`);
       isFailing = true;
     }
   };

@@ -22,7 +22,7 @@ async function writeEnd({ store, now, log }: EngineOptions, job: ActiveJob, clos
       if (isDone) return true;
       await wait(pause);
     } catch (error) {
-      job.problem = describeProblem('its end cannot be written', error);
+      job.problem = describeProblem('the end of the job cannot be written', error);
       log(`jobs: the end of job ${job.id} cannot be written, next attempt in ${delayMs / 1000} s: ${String(error)}`);
       await wait(delayMs);
       delayMs = Math.min(delayMs * 2, longestPause);
@@ -61,7 +61,7 @@ export function createEnding({ options, jobs, loads, leases, closing }: EndingOp
       await leases.giveBack(tasks);
       options.store.notices?.send();
     } catch (error) {
-      options.log(`jobs: tasks cannot be given back: ${String(error)}`);
+      options.log(`jobs: tasks cannot be released: ${String(error)}`);
     }
   };
   async function stop(job: ActiveJob): Promise<void> {

@@ -21,7 +21,7 @@ type Wake = JobService['wake'];
 export function createCreateJob(engine: JobService | undefined): Handler<typeof storage.createJob> {
   return async ({ name, phases }, call) => {
     if (!engine) {
-      throw new ApiError(403, 'JobsDisabled', 'jobs are off, because others can reach this service: start it with --allow-jobs');
+      throw new ApiError(403, 'JobsDisabled', 'jobs are off because other machines can reach this service: start it with --allow-jobs');
     }
     const detected = await engine.detected;
     if (detected && 'refusal' in detected) throw new ApiError(403, 'JobsDisabled', detected.refusal);
@@ -97,7 +97,7 @@ export function createCancelJob(wake: Wake): Handler<typeof storage.cancelJob> {
   return async ({ id }, call) => {
     await call.store.writeEntry(async (transaction) => {
       const job = await requireLockedJob(transaction, call, id);
-      if (job.cancelled === 1) throw refuseState(id, 'was cancelled already', 'once is enough');
+      if (job.cancelled === 1) throw refuseState(id, 'was already cancelled', 'it cannot be cancelled again');
       if (job.state === 'done') throw refuseState(id, 'is done', 'it cannot be cancelled');
       await transaction.updateTable('jobs').set({ cancelled: 1 }).where('id', '=', id).execute();
     });

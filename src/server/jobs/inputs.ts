@@ -45,15 +45,15 @@ export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof stor
 
 /** Adds to the message how many inputs were added before the error. */
 function tellAdded(error: ApiError, added: number): ApiError {
-  error.message = `${error.message}; the ${added} inputs before were added`;
+  error.message = `${error.message}; the ${added} inputs before this one were added`;
   return error;
 }
 
 function checkState({ id, cancelled, state, input_done }: JobRow): void {
-  const wanted = 'it takes no further input';
+  const wanted = 'it accepts no more input';
   if (cancelled === 1) throw refuseState(id, 'was cancelled', wanted);
   if (state === 'done') throw refuseState(id, 'is done', wanted);
-  if (input_done === 1) throw refuseState(id, 'has had its input ended', wanted);
+  if (input_done === 1) throw refuseState(id, 'has ended its input', wanted);
 }
 
 /** The number of a party that adds inputs to a job; null if it is the creator with the access of the creation. */
@@ -126,7 +126,7 @@ async function* readBatches(body: ByteStream | Uint8Array): AsyncGenerator<Batch
 function addLine(batch: string[], line: string): void {
   const path = line.endsWith('\r') ? line.slice(0, -1) : line;
   if (path.length > longestLine) throw refuseLine(path);
-  if (path.includes('\0')) throw new ApiError(400, 'BadRequest', `a line has a NUL character: ${JSON.stringify(path.slice(0, 40))}`);
+  if (path.includes('\0')) throw new ApiError(400, 'BadRequest', `a line contains a NUL character: ${JSON.stringify(path.slice(0, 40))}`);
   if (path !== '') batch.push(path);
 }
 

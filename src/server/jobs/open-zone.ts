@@ -126,7 +126,10 @@ export async function openZone(options: Options, job: ActiveJob, phase: ActivePh
     }
     phase.lostZones += 1;
     if (phase.lostZones < mostLostZones) throw error;
-    phase.broken ??= { code: 'InternalError', message: `no zone could be made: ${error instanceof Error ? error.message : String(error)}` };
+    phase.broken ??= {
+      code: 'InternalError',
+      message: `no zone could be created: ${error instanceof Error ? error.message : String(error)}`,
+    };
     return undefined;
   }
 }

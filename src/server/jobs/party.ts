@@ -37,7 +37,7 @@ function isOwner(caller: Caller, account: AccountRow): boolean {
 /** The sender of a request about a job, with the roles that are active for the request. */
 export async function readParty(call: Call): Promise<StoredParty> {
   const { store, account, caller, named, headers, connection } = call;
-  if (caller.kind === 'anonymous') throw new Error('an anonymous request has no rights that a job could use');
+  if (caller.kind === 'anonymous') throw new Error('an anonymous request has no permissions that a job could use');
   const roles = isOwner(caller, account) ? [] : activateRoles(await listMemberships(store.db, account, caller), named).active;
   const access: Access = {
     named,

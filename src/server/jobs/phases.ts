@@ -24,7 +24,7 @@ function checkPhase({ type = 'map', exec, init, assets = [], count, memory, disk
   if (exec.trim() === '') throw refuseJob(`${place}.exec is empty: it must be a shell command`);
   checkCommand(exec, `${place}.exec`);
   if (init !== undefined) checkCommand(init, `${place}.init`);
-  if (count !== undefined && type === 'map') throw refuseJob(`${place}.count is for reduce phases: leave it out of a map`);
+  if (count !== undefined && type === 'map') throw refuseJob(`${place}.count is for reduce phases: remove it from the map phase`);
   if (count !== undefined && !isWhole(count, mostReducers))
     throw refuseJob(`${place}.count is ${count}: it must be a whole number from 1 to ${mostReducers}`);
   if (memory !== undefined && !isWhole(memory)) throw refuseJob(`${place}.memory is ${memory}: it must be a whole number of MB`);
@@ -35,7 +35,7 @@ function checkPhase({ type = 'map', exec, init, assets = [], count, memory, disk
 }
 
 function checkCommand(command: string, place: string): void {
-  if (command.includes('\0')) throw refuseJob(`${place} has a NUL character`);
+  if (command.includes('\0')) throw refuseJob(`${place} contains a NUL character`);
   const size = Buffer.byteLength(command);
   if (size > longestCommand) throw refuseJob(`${place} has ${size} bytes: at most ${longestCommand}; put a longer script into an asset`);
 }

@@ -45,14 +45,14 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { over, refused } = await recordResults(store, results, { now: now(), server, settings: { serviceLimits } });
-        if (refused > 0) log(`jobs: outcomes of ${refused} tasks are refused: others have taken them meanwhile`);
+        if (refused > 0) log(`jobs: outcomes of ${refused} tasks were rejected: other workers have taken the tasks in the meantime`);
         for (const { task } of results) task.job.problem = undefined;
         return { over, refused };
       } catch (error) {
         const isPassing = isDiskFull(error) || error instanceof StoreUnavailable;
         const isLast = isClosed() || (attempt >= attempts && !isPassing);
-        const next = isLast ? 'these tasks run again when the service is restarted' : undefined;
-        for (const { task } of results) task.job.problem = describeProblem('the results of its tasks cannot be recorded', error, next);
+        const next = isLast ? 'these tasks run again after a restart of the service' : undefined;
+        for (const { task } of results) task.job.problem = describeProblem('the results of the tasks cannot be recorded', error, next);
         // A log on the same disk must not grow while that disk is full.
         if (attempt <= attempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
         if (isLast) throw error;

@@ -46,7 +46,7 @@ export function createScheduler(options: SchedulerOptions): () => void {
       for (const { task, failure } of failures) fail(task, failure);
       job.problem = undefined;
     } catch (error) {
-      job.problem = describeProblem('its tasks cannot be read', error);
+      job.problem = describeProblem('the tasks of the job cannot be read', error);
       phase.mayHaveMore = true;
       await sleep(pause);
       throw error;

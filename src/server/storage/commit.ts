@@ -61,7 +61,7 @@ export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload
     await removeGarbage(call.store, done.garbage);
     return answerCommit(done.upload);
   }
-  throw new ApiError(409, 'ConcurrentRequest', `parts of upload ${id} are being replaced: commit again when that is done`);
+  throw new ApiError(409, 'ConcurrentRequest', `parts of upload ${id} are being replaced: retry the commit later`);
 };
 
 /** Runs `checkCommit`. Undefined if the upload has changed since it was looked up: another commit has taken its parts in the meantime. */
@@ -111,7 +111,7 @@ async function commit(
 /** Checks that the caller may create the object. */
 async function demandAccess({ target }: UploadRow, { account, requireAccess }: Call): Promise<void> {
   const place = placeOfAbsolute(target);
-  if (place?.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${target} is of another account`);
+  if (place?.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${target} belongs to another account`);
   refuseRoot(place);
   refuseUploads(place);
   const { parts } = place;
@@ -141,7 +141,7 @@ async function findParts(db: Kysely<Schema>, directory: Place): Promise<Readonly
 }
 
 function checkPart(part: Part | undefined, etag: string, index: number): Part {
-  if (!part) throw refuseArgument(`part ${index} is not there: upload it first`);
+  if (!part) throw refuseArgument(`part ${index} does not exist: upload it first`);
   if (part.etag === etag) return part;
   throw refuseArgument(`part ${index} has the etag ${part.etag}, not ${etag}: it was uploaded again`);
 }
@@ -149,10 +149,10 @@ function checkPart(part: Part | undefined, etag: string, index: number): Part {
 function checkSizes(upload: UploadRow, parts: readonly Part[]): void {
   const small = parts.slice(0, -1).findIndex(({ size }) => size < smallestPart);
   if (small !== -1)
-    throw refuseArgument(`part ${small} has ${parts[small]?.size} bytes: all but the last must have at least ${smallestPart}`);
+    throw refuseArgument(`part ${small} has ${parts[small]?.size} bytes: all parts but the last must have at least ${smallestPart}`);
   const size = measureParts(parts);
   if (upload.content_length === null || upload.content_length === size) return;
-  throw refuseArgument(`the parts have ${size} bytes in all, not the ${upload.content_length} declared as content-length`);
+  throw refuseArgument(`the parts have ${size} bytes in total, not the ${upload.content_length} declared as content-length`);
 }
 
 function checkMd5({ content_md5: declared }: UploadRow, md5: string): void {

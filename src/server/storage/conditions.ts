@@ -28,7 +28,7 @@ export function judgeRead(conditions: Conditions, entry: EntryRow): 'go on' | 'n
  */
 export function checkWrite(conditions: Conditions, entry: EntryRow | undefined, now: number): void {
   if (conditions.ifMatch?.trim() === '') {
-    if (entry) throw new ApiError(409, 'ConcurrentRequest', 'the object exists already, and the request is to create it');
+    if (entry) throw new ApiError(409, 'ConcurrentRequest', 'the object already exists, and the request requires that it does not');
     return;
   }
   if (judge(conditions, entry) !== 'go on') throw failPrecondition();
@@ -90,5 +90,5 @@ function readSeconds(entry: EntryRow): number {
 }
 
 function failPrecondition(): ApiError {
-  return new ApiError(412, 'PreconditionFailed', 'the object is not as the conditions of the request want it: read it again');
+  return new ApiError(412, 'PreconditionFailed', 'the object does not meet the conditions of the request: read the object again');
 }

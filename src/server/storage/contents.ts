@@ -35,7 +35,7 @@ async function assertSpace(store: Store, length: number): Promise<void> {
   if (length < askedFrom || length === Infinity) return;
   const free = await store.bytes.measureFree();
   if (length > free)
-    throw new ApiError(507, 'NotEnoughSpace', `content-length is ${length}, and the disk of the service has ${free} bytes left`);
+    throw new ApiError(507, 'NotEnoughSpace', `content-length is ${length}, but the disk of the service has ${free} bytes left`);
 }
 
 /**
@@ -219,7 +219,7 @@ async function* limitBody(body: ByteStream, limit: number): AsyncGenerator<Uint8
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (size > limit) throw new ApiError(413, 'MaxContentLengthExceeded', `the body has more than the ${limit} bytes that are allowed`);
+    if (size > limit) throw new ApiError(413, 'MaxContentLengthExceeded', `the body is larger than the allowed ${limit} bytes`);
     yield piece;
   }
 }

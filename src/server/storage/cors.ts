@@ -40,7 +40,7 @@ export function showCors(stored: Headers, origin: string | undefined, method: st
 export async function answerPreflight(store: Store, login: string, path: string, headers: Headers): Promise<HttpResponse> {
   const { origin, 'access-control-request-method': method, 'access-control-request-headers': asked = '' } = headers;
   if (origin === undefined || method === undefined) {
-    throw new ApiError(400, 'BadRequest', 'a preflight needs the headers Origin and Access-Control-Request-Method');
+    throw new ApiError(400, 'BadRequest', 'a preflight request needs the headers Origin and Access-Control-Request-Method');
   }
   const place = placeOf(login, path);
   const entry = await (isPublic(place) ? requireEntry : findEntry)(store.db, place);

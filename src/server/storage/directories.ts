@@ -55,7 +55,7 @@ export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({
     const check = async (lock?: Lock): Promise<void> => {
       const entry = await requireEntry(transaction, place, lock);
       checkWrite(conditions, entry, call.now());
-      if (entry.type !== 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
+      if (entry.type !== 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object in the meantime: retry`);
       await refuseJobPlace(transaction, place, 'remove');
       if (await isEmpty(transaction, place)) return;
       const { count = 0 } = (await findCounted(transaction, place)) ?? {};
@@ -80,5 +80,5 @@ export async function findDirectory(db: Kysely<Schema>, place: Place): Promise<{
   if (entry?.type === 'directory') return entry;
   if (place.parts.length === 0) return { count: 0, headers: '{}', role_tags: '[]' };
   await requireEntry(db, place);
-  throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
+  throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object in the meantime: retry`);
 }

@@ -22,7 +22,7 @@ export const getObject: Handler<typeof storage.getObject> = async (input, call) 
   const place = placeOf(call.account.login, input.path);
   for (let { ahead } = call; ; ahead = undefined) {
     const entry = ahead?.entry ?? (await requireEntry(call.store.db, place));
-    if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
+    if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory in the meantime: retry`);
     const download = await answerDownload(input, place, { entry, bytes: ahead?.bytes }, call);
     if (download) return download;
   }
@@ -78,7 +78,7 @@ function answerNotModified(described: Headers): Download {
 }
 
 function answerOutside(size: number): Download {
-  const message = `the object has ${size} bytes, none of which is in the range`;
+  const message = `the object has ${size} bytes, none of them in the range`;
   const bytes = Buffer.from(JSON.stringify({ code: 'RequestedRangeNotSatisfiable', message }));
   const headers = {
     'content-type': 'application/json',

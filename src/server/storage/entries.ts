@@ -110,7 +110,7 @@ async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: Entr
   await findEntry(db, place, 'own');
   const count = (await findCounted(db, place))?.count ?? 0;
   if (count < childrenLimit) return;
-  throw new ApiError(409, 'DirectoryLimitExceeded', `${place.path} has ${count} entries, and cannot have more`);
+  throw new ApiError(409, 'DirectoryLimitExceeded', `${place.path} has ${count} entries, which is the maximum`);
 }
 
 /**
@@ -133,7 +133,7 @@ export async function findForWriting(db: Kysely<Schema>, place: Place, ahead?: F
 /** @throws 400 `OperationNotAllowedOnDirectory` when an object is to replace a directory. */
 export function refuseDirectory(place: Place, entry: EntryRow | undefined): void {
   if (entry?.type !== 'directory') return;
-  throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${place.path} is a directory: an object cannot take its place`);
+  throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${place.path} is a directory: an object cannot replace it`);
 }
 
 /** The columns that this release knows. Rows may have those of a newer release as well, while both serve one database. */
@@ -200,7 +200,7 @@ export async function findObstacle(db: Kysely<Schema>, place: Place, count: numb
   const above = parentOf(place);
   if (!found) return above && (await findObstacle(db, above, 1));
   if (found.type !== 'directory') return `${place.path} is not a directory`;
-  return found.count + count > childrenLimit ? `${place.path} has ${found.count} entries, and cannot have more` : undefined;
+  return found.count + count > childrenLimit ? `${place.path} has ${found.count} entries, which is the maximum` : undefined;
 }
 
 /** Creates the directory of an account and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */

@@ -45,7 +45,7 @@ export function chooseHeaders(given: Headers | undefined, place: Place): Headers
     throw new ApiError(
       400,
       'InvalidArgumentError',
-      `the stored headers have ${size} bytes: names and values can have ${headerLimit} bytes in all`,
+      `the stored headers have ${size} bytes: the limit for names and values is ${headerLimit} bytes in total`,
     );
   }
   if (isPublic(place)) stored['access-control-allow-origin'] ??= '*';

@@ -32,6 +32,6 @@ export async function refuseJobPlace(db: Kysely<Schema>, place: Place, change: '
     .where('accounts.login', '=', place.login)
     .executeTakeFirst();
   if (!job) return;
-  const what = change === 'write' ? 'is written by the service when the job is done' : 'holds what the job writes';
+  const what = change === 'write' ? 'is written by the service when the job is done' : 'holds output of the job';
   throw new ApiError(409, 'InvalidJobState', `job ${id} is not done: ${place.path} ${what}`);
 }

@@ -68,7 +68,7 @@ function readLocation(location: string | undefined, { account }: Call): Place {
   const place = placeOfAbsolute(decodeLocation(location.trim()));
   if (!place) throw new ApiError(400, 'InvalidResource', `location is "${location}": it must be a path like /${account.login}/stor/name`);
   if (place.login !== account.login && !isPublic(place)) {
-    throw new ApiError(403, 'AuthorizationFailed', `${place.path} is of another account, and not public`);
+    throw new ApiError(403, 'AuthorizationFailed', `${place.path} belongs to another account and is not public`);
   }
   refuseUploads(place);
   return place;

@@ -42,7 +42,7 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
   if (!Number.isInteger(limit) || limit < 1 || limit > mostEntries)
     throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostEntries}`);
   if (!['name', 'mtime', 'none'].includes(sort)) throw refuse(`sort is "${sort}": it must be name, mtime or none`);
-  if (order !== undefined && order !== 'reverse') throw refuse(`sort_order is "${order}": it must be reverse or left out`);
+  if (order !== undefined && order !== 'reverse') throw refuse(`sort_order is "${order}": it must be reverse or absent`);
   const directory = await findDirectory(call.store.db, place);
   const by = sort === 'mtime' ? 'mtime' : 'name';
   const page: Page = {

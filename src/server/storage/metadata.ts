@@ -10,7 +10,7 @@ import { chooseRoleTags, noteRoleTags } from './roles.ts';
 /** Replaces all stored headers of an object or a directory; data and etag stay unchanged. */
 export const putMetadata: Handler<typeof storage.putMetadata> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
-  if (place.parts.length === 0) throw new ApiError(400, 'OperationNotAllowedOnRootDirectory', `${place.path} has no headers of its own`);
+  if (place.parts.length === 0) throw new ApiError(400, 'OperationNotAllowedOnRootDirectory', `${place.path} has no stored headers`);
   refuseUploads(place);
   refuseCritical('content-length', call.headers['content-length'] === '0' ? undefined : call.headers['content-length']);
   refuseCritical('content-md5', input.contentMd5);
@@ -32,5 +32,5 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
 
 function refuseCritical(name: string, value: string | undefined): void {
   if (value === undefined) return;
-  throw new ApiError(400, 'InvalidUpdate', `${name} cannot be changed without the data: leave it out, or put the object again`);
+  throw new ApiError(400, 'InvalidUpdate', `${name} cannot be changed without the data: remove it, or put the object again`);
 }

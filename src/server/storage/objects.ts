@@ -100,13 +100,13 @@ async function putAtOnce(call: Call, { place, found: { parent, entry }, isBound,
 /** @throws 400 `BadRequest` for part of an object: stored as an object, it would replace the whole (RFC 9110, 14.5). */
 export function refusePartial(headers: Headers): void {
   if (headers['content-range'] === undefined) return;
-  throw new ApiError(400, 'BadRequest', 'content-range: an object is stored whole; put all of it, or use a multipart upload');
+  throw new ApiError(400, 'BadRequest', 'content-range: partial PUT is not supported; put the whole object, or use a multipart upload');
 }
 
 /** @throws 415 `UnsupportedMediaType`: the header is not stored, and without it the content could not be decoded. */
 export function refuseEncoding({ 'content-encoding': encoding = '' }: Headers): void {
   if (encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity') return;
-  const message = `content-encoding ${encoding} is not stored with objects: leave it out, or store it as a header m-content-encoding`;
+  const message = `content-encoding ${encoding} is not stored with objects: remove it, or store it as a header m-content-encoding`;
   throw new ApiError(415, 'UnsupportedMediaType', message);
 }
 
@@ -174,7 +174,7 @@ export const deleteObject: Handler<typeof storage.deleteObject> = async ({ path,
   const garbage = await call.store.writeEntry(async (transaction) => {
     const entry = await requireEntry(transaction, place, 'own');
     checkWrite(conditions, entry, call.now());
-    if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
+    if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory in the meantime: retry`);
     await removeEntry(transaction, place);
     return releaseContents(transaction, [entry]);
   });

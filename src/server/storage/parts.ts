@@ -21,7 +21,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   refuseEncoding(call.headers);
   refuseConditions(call.headers);
   if (durabilityLevel !== undefined)
-    throw refuseArgument('the number of copies is set when the upload is created: leave out durability-level');
+    throw refuseArgument('the number of copies is set when the upload is created: remove durability-level');
   const upload = await findUpload(call.store.db, call, id, prefix);
   if (upload.state === 'done') throw refuseState(upload, 'given a part');
   const directory = partsDirectory(call.account.login, id);

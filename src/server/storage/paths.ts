@@ -61,14 +61,14 @@ export function refuseRoot(place: Place): void {
   throw new ApiError(
     400,
     'OperationNotAllowedOnRootDirectory',
-    `${place.path} is fixed: only what is below ${describeRoots(place)} can be changed`,
+    `${place.path} is fixed: only entries below ${describeRoots(place)} can be changed`,
   );
 }
 
 /** @throws 405 for paths that only multipart uploads may write. */
 export function refuseUploads(place: Place): void {
   if (place.parts[0] !== 'uploads') return;
-  throw new ApiError(405, 'MethodNotAllowed', `${place.path} is changed by multipart uploads only: create, put a part, commit or abort`);
+  throw new ApiError(405, 'MethodNotAllowed', `${place.path} is changed only by multipart uploads: create, put a part, commit or abort`);
 }
 
 /** True if anyone may read what is there. */
@@ -85,7 +85,7 @@ function locate(login: string, parts: readonly string[]): Place {
 
 function checkName(name: string): void {
   if (name === '.' || name === '..') throw new ApiError(400, 'InvalidResource', `a path cannot have the component "${name}"`);
-  if (name.includes('\0')) throw new ApiError(400, 'InvalidResource', 'a path cannot have a NUL character');
+  if (name.includes('\0')) throw new ApiError(400, 'InvalidResource', 'a path cannot contain a NUL character');
   if (Buffer.byteLength(name) > nameLimit) throw new ApiError(400, 'InvalidResource', `a name cannot have more than ${nameLimit} bytes`);
 }
 

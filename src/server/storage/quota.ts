@@ -26,7 +26,7 @@ export function quotaOf(account: Pick<AccountRow, 'most_bytes' | 'most_objects'>
 }
 
 function refuse(login: string, kind: keyof Usage, most: number, used: number, wanted: number): LimitReached {
-  const message = `account ${login} may store ${most} ${kind}: it has ${used}, and ${wanted} more do not fit`;
+  const message = `account ${login} may store ${most} ${kind}: it uses ${used}, so ${wanted} more do not fit`;
   return new LimitReached(507, 'NotEnoughSpace', message, limits[kind]);
 }
 

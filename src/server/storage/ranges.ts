@@ -13,7 +13,8 @@ export interface Range {
 export function readRange(header: string | undefined, size: number): Range | 'outside' | undefined {
   const list = /^\s*bytes\s*=(.*)$/i.exec(header ?? '')?.[1]?.trim();
   if (list === undefined) return undefined;
-  if (list.includes(',')) throw new ApiError(501, 'NotImplemented', 'several ranges in one request are not served: ask for one at a time');
+  if (list.includes(','))
+    throw new ApiError(501, 'NotImplemented', 'multiple ranges in one request are not supported: request one range at a time');
   const [, first = '', last = ''] = /^(\d*)\s*-\s*(\d*)$/.exec(list) ?? [];
   if (first === '' && last === '') return undefined;
   if (first === '') return Number(last) === 0 || size === 0 ? 'outside' : { start: Math.max(0, size - Number(last)), end: size };

@@ -29,7 +29,8 @@ const shownOnly = new Set(['accept', 'role', 'expect', 'location', 'x-request-id
 export function readTarget(headers: Readonly<Record<string, unknown>>, place: Place): Target {
   const given: Headers = Object.fromEntries(Object.entries(headers).map(readHeader));
   const size = measureHeaders(given);
-  if (size > headerLimit) throw refuseArgument(`headers has ${size} bytes: names and values can have ${headerLimit} bytes in all`);
+  if (size > headerLimit)
+    throw refuseArgument(`headers has ${size} bytes: the limit for names and values is ${headerLimit} bytes in total`);
   const { 'content-md5': md5, 'content-length': length, 'role-tag': roleTag } = given;
   if (md5 !== undefined && !isMd5(md5)) throw refuseArgument(`headers: content-md5 is "${md5}": it must be the Base64 of 16 bytes`);
   if (length !== undefined && !/^\d+$/.test(length))
@@ -59,7 +60,7 @@ const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 export function refuseConditions(headers: Headers): void {
   const found = conditions.find((name) => headers[name] !== undefined);
   if (found !== undefined)
-    throw refuseArgument(`multipart uploads have no conditions: leave out ${found}, or put the object in one request`);
+    throw refuseArgument(`multipart uploads do not support conditions: remove ${found}, or put the object in one request`);
 }
 
 /** The error for an invalid argument of a multipart upload. */
@@ -70,12 +71,12 @@ export function refuseArgument(message: string): ApiError {
 function readHeader([spelling, value]: [string, unknown]): [string, string] {
   const name = spelling.toLowerCase();
   if (!spoken.has(name) && !shownOnly.has(name) && !isStoredHeader(name))
-    throw refuseArgument(`headers: ${spelling} is not stored with objects: leave it out`);
-  if (typeof value !== 'string' && typeof value !== 'number') throw refuseArgument(`headers: ${spelling} must be a text`);
+    throw refuseArgument(`headers: ${spelling} is not stored with objects: remove it`);
+  if (typeof value !== 'string' && typeof value !== 'number') throw refuseArgument(`headers: ${spelling} must be a string`);
   const text = String(value).trim();
   if (!canBeSent(name, text))
     throw refuseArgument(
-      `headers: ${JSON.stringify(spelling)} has a character that no header can have: encode it, in percents for example`,
+      `headers: ${JSON.stringify(spelling)} has a character that is not allowed in headers: encode it, for example with percent-encoding`,
     );
   return [name, text];
 }

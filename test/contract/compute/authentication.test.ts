@@ -85,7 +85,7 @@ describe('header forms that are accepted', () => {
 });
 
 describe('refusals', () => {
-  const unknown = 'the signature is not one of a known key';
+  const unknown = 'the signature does not match a known key';
 
   test.each([
     ['unknown account', '/nobody/keys/test'],

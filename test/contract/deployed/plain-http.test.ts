@@ -91,6 +91,6 @@ test('the port of the compute service says that it speaks HTTPS', async () => {
   for (const target of ['/my', '/--ping', signUrl('compute', signAs('compute', service.key, 'demo'), '/demo')]) {
     const response = await send(ports.compute, write('GET', target, { 'accept-version': '~9' }));
     expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/u);
-    expect(response).toContain('this port speaks HTTPS');
+    expect(response).toContain('this port requires HTTPS');
   }
 });

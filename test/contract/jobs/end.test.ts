@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const problem = 'its end cannot be written: an internal error, which the log of the service describes; the service tries again';
+const problem = 'the end of the job cannot be written: an internal error (see the log of the service); the service retries';
 
 /** The pauses that the engine announced, in seconds. */
 function listPauses(): number[] {
@@ -53,7 +53,7 @@ test('while the results of tasks cannot be recorded the job says so, without pat
     Object.assign(store, { writeEntry: () => Promise.reject(failure) });
     await expect
       .poll(async () => (await service.state(id)).problem)
-      .toBe('the results of its tasks cannot be recorded: no space left on the disk; the service tries again');
+      .toBe('the results of the tasks cannot be recorded: no space left on the disk; the service retries');
   } finally {
     Object.assign(store, { writeEntry });
   }

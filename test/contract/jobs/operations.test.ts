@@ -115,7 +115,7 @@ describe('input', () => {
     test('one that is refused in the middle says how many lines were added before', async () => {
       const lines = Array.from({ length: 1500 }, (_, line) => `/demo/stor/none/${line}\n`).join('');
       for (const [body, words] of [
-        [`${lines}/demo/stor/a\0b\n`, '; the 1000 inputs before were added'],
+        [`${lines}/demo/stor/a\0b\n`, '; the 1000 inputs before this one were added'],
         ['/demo/stor/a\n/demo/stor/a\0b\n', 'NUL character: "/demo/stor/a\\u0000b"'],
       ] as const) {
         const id = await service.create([{ exec: 'cat' }]);

@@ -34,7 +34,7 @@ test('an output that does not fit fails its task, and the others are stored', { 
   const outcome = await service.run([{ exec }, { type: 'reduce', exec: 'sort' }], inputs);
   expect([codes(outcome), outcome.contents]).toEqual([[['NotEnoughSpaceError', '/demo/stor/b']], ['a\nc\n']]);
   expect(outcome.errors[0]?.message).toMatch(
-    /^the output cannot be stored: account demo may store \d+ bytes: it has \d+, and 100000 more do not fit \(limit account-bytes\)$/u,
+    /^the output cannot be stored: account demo may store \d+ bytes: it uses \d+, so 100000 more do not fit \(limit account-bytes\)$/u,
   );
   expect(outcome.job.stats).toMatchObject({ errors: 1, outputs: 1, tasksDone: 4 });
   // Nothing is left of what was refused.
@@ -54,7 +54,7 @@ test('a named output is refused by its name, and one that makes less of what is 
   await allow({ bytes: 100 });
   const refused = await service.run([{ exec: 'head -c 9000 /dev/zero | mpipe ~~/stor/named' }], ['/demo/stor/a']);
   expect([codes(refused), refused.outputs]).toEqual([[['NotEnoughSpaceError', '/demo/stor/a']], []]);
-  expect(refused.errors[0]?.message).toMatch(/^the output \/demo\/stor\/named cannot be stored: .* and 4000 more do not fit/u);
+  expect(refused.errors[0]?.message).toMatch(/^the output \/demo\/stor\/named cannot be stored: .* so 4000 more do not fit/u);
   await allow({ bytes: 1 });
   const stored = await service.run([{ exec: 'head -c 3000 /dev/zero | mpipe ~~/stor/named' }], ['/demo/stor/a']);
   expect([stored.errors, stored.outputs]).toEqual([[], ['/demo/stor/named']]);

@@ -60,7 +60,7 @@ describe('mpipe', () => {
     ['echo x | mpipe /other/stor/x', 'AuthorizationError', 'is not allowed to access /other/stor/x (putobject)'],
     ['echo x | mpipe ~~/jobs/$MANTA_JOB_ID/out.txt', 'UserTaskError', 'is written by the service when the job is done'],
     ['echo x | mpipe ~~/stor/a/b', 'UserTaskError', '/demo/stor/a is not a directory'],
-    ["echo x | mpipe $'~~/stor/two\\nlines'", 'UserTaskError', 'without line ends'],
+    ["echo x | mpipe $'~~/stor/two\\nlines'", 'UserTaskError', 'without line breaks'],
     ['echo x | mpipe -c 9 ~~/stor/x', 'UserTaskError', 'durability-level is "9"'],
   ])('that cannot be stored fails the task alone: %s', async (exec, code, words) => {
     const { errors, contents } = await service.run([{ exec: `grep -q c || { ${exec}; exit; }; echo fine` }], both);

@@ -128,9 +128,9 @@ describe('an attestation is believed by the rules of certificates, as openssl ve
   });
 
   test.each([
-    ['a device key as issuer', ['software', 'device'], 'certificate 2 is not of an authority'],
-    ['a certificate without constraints as issuer', ['of-plain', 'plain'], 'certificate 2 is not of an authority'],
-    ['one authority too many', ['of-below-last', 'below-last', 'last'], 'certificate 3 may have 0 authorities below it, not 1'],
+    ['a device key as issuer', ['software', 'device'], 'certificate 2 is not a CA certificate'],
+    ['a certificate without constraints as issuer', ['of-plain', 'plain'], 'certificate 2 is not a CA certificate'],
+    ['one authority too many', ['of-below-last', 'below-last', 'last'], 'certificate 3 allows 0 intermediate certificates, not 1'],
     ['an issuer that may not sign certificates', ['of-no-signer', 'no-signer'], undefined],
     ['an issuer that has expired', ['of-short', 'short'], 'certificate 2 expired on '],
   ])('%s: refused', async (_name, chain, message) => {

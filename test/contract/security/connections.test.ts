@@ -85,7 +85,7 @@ describe('credentials stay with the hosts of the profile', () => {
   test('an address that holds a password is refused, and not repeated', async () => {
     const { code, out, err } = await ask('https://jo:sesame@cloud.example.test', ['keys', 'list']);
     expect(code).toBe(2);
-    expect(err).toContain('holds a name or password');
+    expect(err).toContain('contains a user name or password');
     expect(out + err).not.toContain('sesame');
   });
 });

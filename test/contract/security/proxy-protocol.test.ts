@@ -172,7 +172,7 @@ describe('what a balancer must not send', () => {
     ['addresses that are too short', second(0x21, 0x11, four.subarray(0, 8))],
     ['more than it may have', second(0x21, 0x11, Buffer.concat([four, field(5000)]))],
     ['a field that is longer than the header', second(0x21, 0x11, Buffer.concat([four, Buffer.from([2, 0, 9, 0x61])]))],
-    ['a field without an end', second(0x21, 0x11, Buffer.concat([four, Buffer.from([2, 0])]))],
+    ['an incomplete field', second(0x21, 0x11, Buffer.concat([four, Buffer.from([2, 0])]))],
   ])('%s: the connection ends without an answer', async (_, header) => {
     const before = service.log.length;
     expect(await send([Buffer.concat([header, get()])])).toBeUndefined();

@@ -133,6 +133,6 @@ describe('the log', () => {
     const lines = service.log.slice(before);
     expect(lines.length).toBeLessThan(40);
     expect(lines.join('\n').length).toBeLessThan(50_000);
-    expect(lines.join('\n')).toMatch(/storage \d+ more requests without a valid signature were refused/u);
+    expect(lines.join('\n')).toMatch(/storage \d+ more requests without a valid signature were rejected/u);
   });
 });

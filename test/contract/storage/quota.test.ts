@@ -73,7 +73,7 @@ test('an account that is full is refused what would make it grow, and nothing of
   const upload = await create(service, '/demo/stor/parts');
   expect(await service.answerOf('PUT', `${upload.partsDirectory}/0`, { body: 'x'.repeat(11) })).toEqual(refused);
   const { text } = await service.ask('PUT', '/demo/stor/new', { body: 'x'.repeat(11) });
-  expect(text).toContain(`account demo may store ${bytes + 10} bytes: it has ${bytes}, and 11 more do not fit (limit account-bytes)`);
+  expect(text).toContain(`account demo may store ${bytes + 10} bytes: it uses ${bytes}, so 11 more do not fit (limit account-bytes)`);
   expect(await service.countContents()).toBe(contents);
   expect(await changeOf(() => service.put('/demo/stor/new', 'x'.repeat(10)))).toEqual([10, 1]);
   // What makes it smaller is never refused, however full it is.

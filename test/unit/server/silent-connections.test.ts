@@ -108,7 +108,7 @@ describe('limits of connections', () => {
     for (let count = 0; count < 8; count += 1) silent.push(await openSilent(listener));
     expect(await ask(listener)).toContain('ok');
     await expect.poll(() => silent.map(({ destroyed }) => destroyed)).toEqual([true, ...Array.from({ length: 7 }, () => false)]);
-    expect(log.join('\n')).toMatch(/limit connections reached \(8, 8 of one address\): closed 1 idle/u);
+    expect(log.join('\n')).toMatch(/limit connections reached \(8, 8 per address\): closed 1 idle/u);
   });
 
   test('one address has only its share', async () => {
@@ -148,7 +148,7 @@ describe('limits of connections', () => {
     expect(await ask(listener)).toBe('');
     finish();
     expect((await Promise.all(under)).every((each) => each.includes('ok'))).toBe(true);
-    expect(log.join('\n')).toMatch(/refused 1 new connections/u);
+    expect(log.join('\n')).toMatch(/rejected 1 new connections/u);
   });
 
   test('all listeners of a process share one limit', async () => {
