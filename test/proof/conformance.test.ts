@@ -108,7 +108,7 @@ describe('cloud conformance', () => {
     await user.here(['users', 'create', 'jill', '--email', 'jill@example.com', '--password-file', user.write('password', 'l0ng enough')]);
     expect(await user.here(['users', 'keys', 'create', 'jill', user.write('jill.pub', key)])).toMatchObject({ code: 0 });
     const { verdicts } = await check('--area', 'compute', '--user', 'jill', '--read-only');
-    expect(verdicts.filter(({ detail }) => detail.startsWith('the sub-user may not do this')).length).toBeGreaterThan(5);
+    expect(verdicts.filter(({ detail }) => detail.startsWith('the sub-user is not allowed to do this')).length).toBeGreaterThan(5);
   });
 });
 
@@ -184,7 +184,7 @@ async function begin() {
 describe('a run that is ended', { timeout: 300_000 }, () => {
   it('leaves what it cannot remove to the next one', async () => {
     await add('deletedirectory', 'InternalError');
-    expect((await check('--check', 'storage/get-object', '--retries', '0')).stderr).toContain('not everything could be removed');
+    expect((await check('--check', 'storage/get-object', '--retries', '0')).stderr).toContain('some resources could not be removed');
     await clear();
     await check('--check', 'compute/ping-pong');
     expect(await listAll()).not.toContain('conformance-');
