@@ -16,7 +16,7 @@ test('a job is run, watched and listed without the records of the service', asyn
   expect(await user.json('jobs', 'get', id)).toEqual({ id });
   expect(await user.json('jobs', 'list')).toContainEqual({ id });
   const waited = await user.here(['jobs', 'wait', id, '--wait-timeout', '1s']);
-  expect([waited.code, waited.stderr]).toEqual([6, expect.stringContaining('its service does not say how far it is')]);
+  expect([waited.code, waited.stderr]).toEqual([6, expect.stringContaining('the service reports no progress')]);
   expect((await user.here(['jobs', 'add', id, 'one', '--end'])).code).toBe(0);
   // What is done has its record as a file.
   expect((await user.here(['jobs', 'wait', id])).code).toBe(0);

@@ -224,10 +224,10 @@ test('a pattern stands for objects: directories that fit are left out, with a wo
     run('--map', 'wc', 'log?'),
   ]);
   expect([some.code, some.stdout], some.stderr).toEqual([0, 'a.txt\nodd 100% name.txt\n']);
-  expect(some.stderr).toMatch(/^logs\/\[ao\]\*: left out a directory: inputs of a job are objects\nCreated job /);
+  expect(some.stderr).toMatch(/^logs\/\[ao\]\*: skipped a directory: inputs of a job are objects\nCreated job /);
   expect([only.code, only.stderr.split('\n').slice(0, 2)]).toEqual([
     3,
-    ["cloud jobs run --map wc 'log?': log? matches only a directory: inputs of a job are objects", "hint: what is in them: 'log?/*'"],
+    ["cloud jobs run --map wc 'log?': log? matches only a directory: inputs of a job are objects", "hint: to add their entries: 'log?/*'"],
   ]);
 });
 
@@ -335,7 +335,7 @@ test('cancel ends a job with the grandchildren of its tasks; cancelling twice, a
   ]);
   for (const { code, stderr } of strangers) expect([code, stderr]).toEqual([3, expect.stringContaining(`job ${nobody} does not exist`)]);
   expect([empty.code, empty.stderr]).toEqual([1, expect.stringMatching(/phases\[0\]\.exec .* \(InvalidJob, request [^)]*\)\n$/)]);
-  expect([bad.code, bad.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('--count is for reduce phases')]);
+  expect([bad.code, bad.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('--count belongs to a reduce phase')]);
 });
 
 /** Runs a line until it has said something on stderr, then interrupts it. */
@@ -353,7 +353,7 @@ test('failures are told while the job runs; Ctrl-C leaves it alone and says how 
     interrupt('cloud jobs run --map cat - < <(echo logs/a.txt; sleep 2)', 'Created job'),
   ]);
   const [id, open] = [idIn(running.stderr), idIn(feeding.stderr)];
-  expect(running).toEqual({ code: 130, stderr: expect.stringContaining(`no longer waiting: job ${id} goes on`) });
+  expect(running).toEqual({ code: 130, stderr: expect.stringContaining(`stopped waiting: job ${id} continues`) });
   expect(running.stderr).toContain('phase 0: /demo/stor/logs/a.txt: user command exited with code 3 (UserTaskError)\n  | why\n');
   expect(running.stderr).toContain(`cloud jobs wait ${id}`);
   expect(feeding).toEqual({ code: 130, stderr: expect.stringContaining(`job ${open} still waits for inputs`) });

@@ -110,7 +110,7 @@ describe.each(Object.entries(misdeeds))('a proxy that %s', (_, [misdeed, words])
     expect([code, stderr]).toEqual([words.source.includes('in time') ? 6 : 1, expect.stringMatching(words)]);
     expect(stderr).toMatch(
       new RegExp(
-        `^cloud [^\\n]*: the proxy ${host.replaceAll('.', '\\.')} [^\\n]*\\n(?:hint: [^\\n]*\\n)?(?:cloud [^\\n]* 1 of 1 failed(?:; stopped because the service does not respond)?\\n(?:hint: to go on: cloud resume [\\da-f]{8}\\n)?)?$`,
+        `^cloud [^\\n]*: the proxy ${host.replaceAll('.', '\\.')} [^\\n]*\\n(?:hint: [^\\n]*\\n)?(?:cloud [^\\n]* 1 of 1 failed(?:; stopped because the service does not respond)?\\n(?:hint: to resume: cloud resume [\\da-f]{8}\\n)?)?$`,
         'u',
       ),
     );

@@ -58,7 +58,7 @@ async function names(path: string): Promise<string[]> {
 test('a tree that was interrupted is named, listed, and goes on without what is done', { timeout: 60_000 }, async () => {
   const said = await interrupt('SIGINT', 10, 'put', '-r', 'tree', 'one', '--bwlimit', '200K');
   const [row] = await list();
-  expect(said).toContain(`to go on: cloud resume ${row?.id}`);
+  expect(said).toContain(`to resume: cloud resume ${row?.id}`);
   expect(row).toMatchObject({ kind: 'upload', state: 'interrupted', source: join(user.home, 'tree'), target: '/demo/stor/one' });
   expect(row?.done).toBeGreaterThan(0);
   const before = await names('one');
@@ -137,7 +137,7 @@ test(
     write({ connection: { ...entry.connection, options: {}, service: 'https://elsewhere.example' } });
     expect(await user.here(['resume', '--all'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('the profile says demo at'),
+      stderr: expect.stringContaining('the profile is now for demo at'),
     });
     const day = 24 * 3_600_000;
     function age(days: number): void {

@@ -72,7 +72,7 @@ test('after the silence nothing more is tried: one line says so, and no request 
   expect(code).toBe(5);
   // The last word is how to go on, when the service is back.
   expect(stderr).toMatch(
-    /\n(?:cloud stor put: )?[^\n]*stopped because the service does not respond\nhint: to go on: cloud resume [\da-f]{8}\n$/u,
+    /\n(?:cloud stor put: )?[^\n]*stopped because the service does not respond\nhint: to resume: cloud resume [\da-f]{8}\n$/u,
   );
   expect(met).toBeLessThan(6);
 });

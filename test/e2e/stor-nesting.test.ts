@@ -39,7 +39,7 @@ async function interrupt(...words: string[]): Promise<string> {
   await new Promise((resolve) => void child.on('close', resolve));
   onRequest = () => undefined;
   expect(child.signalCode).toBe('SIGINT');
-  const [, line = ''] = /to go on: (.*)\n/.exec(Buffer.concat(pieces).toString()) ?? [];
+  const [, line = ''] = /to resume: (.*)\n/.exec(Buffer.concat(pieces).toString()) ?? [];
   return line;
 }
 

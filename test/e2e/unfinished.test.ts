@@ -25,7 +25,7 @@ describe('what an interruption leaves', () => {
     );
     expect(cut.stdout).toBe('ended 130\n');
     expect(cut.stderr).toMatch(
-      /: interrupted\nhint: to go on: cloud resume [\da-f]{8}\nhint: [\d.]+ MiB of the unfinished file are kept\n$/,
+      /: interrupted\nhint: to resume: cloud resume [\da-f]{8}\nhint: [\d.]+ MiB of the unfinished file are kept\n$/,
     );
     const [left = ''] = list();
     const kept = statSync(join(folder(), left)).size;

@@ -219,7 +219,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   [
     'jobs run one',
     'the job has no phase: neither --map nor --reduce is given',
-    "say what to do with each input: --map 'wc -l', or give a file: --from job.yaml",
+    "give a command: --map 'wc -l', or a file: --from job.yaml",
   ],
   ['jobs wait nothere', 'job "nothere" does not exist', 'cloud jobs list'],
   ['profile use nothere', 'profile "nothere" does not exist', 'there are: local, spare'],

@@ -19,13 +19,13 @@ import { describeEnd, explainSilence, waitForJob } from './wait.ts';
 import { wantsRows } from '../../cli/rows.ts';
 import { countOf } from '../../base/count.ts';
 
-const jobArgument = 'Id, beginning of an id, or name';
-const waitTimeout = duration('Longest time to wait');
+const jobArgument = 'Id, first characters of an id, or name';
+const waitTimeout = duration('Maximum time to wait');
 
 export const create = changeCommand({
-  summary: 'Create a job, which waits for inputs then',
+  summary: 'Create a job that waits for inputs',
   description:
-    'Options of a phase stand after its --map or --reduce; those before the first phase hold for all phases. A file for --from has name and phases; what cloud jobs get -o yaml shows can be given back.',
+    'Options of a phase follow its --map or --reduce; those before the first phase apply to all phases. A file for --from has name and phases, as cloud jobs get -o yaml prints them.',
   options: jobOptions,
   id: 'id',
   columns: ['id', 'name', 'state', 'phases'],
@@ -36,17 +36,17 @@ export const create = changeCommand({
   },
   examples: [
     { line: "cloud jobs create --name count --map 'wc -l' --reduce 'sort -n'", help: 'Two phases' },
-    { line: 'cloud jobs get count -o yaml | cloud jobs create --from -', help: 'The same job again' },
+    { line: 'cloud jobs get count -o yaml | cloud jobs create --from -', help: 'Copy a job' },
   ],
 });
 
 export const add = command({
   summary: 'Add inputs to a job',
   description:
-    'Inputs are processed as they arrive; the job goes on to wait for more until its input is ended. Inputs are lines: an object whose name has a line end cannot be one.',
+    'Inputs are processed as they arrive. The job waits for more until its input is ended. An object whose name contains a line end cannot be an input.',
   arguments: {
     job: one(jobArgument, { values: 'job' }),
-    input: some('Object, or pattern of objects in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
+    input: some('Object, or quoted pattern of objects; - for paths from stdin, the default if stdin is no terminal', {
       values: 'path',
     }),
   },
@@ -68,8 +68,8 @@ export const add = command({
     return undefined;
   },
   examples: [
-    { line: "cloud jobs add count 'logs/*.txt' --end", help: 'All there is to do' },
-    { line: 'cloud stor find logs -o name --type object | cloud jobs add count', help: 'Any number through a pipe' },
+    { line: "cloud jobs add count 'logs/*.txt' --end", help: 'Add all inputs and end the input' },
+    { line: 'cloud stor find logs -o name --type object | cloud jobs add count', help: 'Add inputs from a pipe' },
   ],
 });
 
@@ -106,7 +106,7 @@ async function changeJobs(
 export const end = command({
   summary: 'End the input of jobs, so that they can finish',
   arguments: { job: many(jobArgument, { values: 'job' }) },
-  options: { dryRun: flag('Only show which jobs that would be', { short: 'n' }) },
+  options: { dryRun: flag('Only show which jobs would be changed', { short: 'n' }) },
   run: async (invocation) => {
     const { args, options, storage, account } = invocation;
     await changeJobs(invocation, args.job, {
@@ -120,14 +120,14 @@ export const end = command({
   },
   examples: [
     { line: 'cloud jobs end count', help: 'No more inputs' },
-    { line: 'cloud jobs end count && cloud jobs wait count', help: 'And wait for what comes out' },
+    { line: 'cloud jobs end count && cloud jobs wait count', help: 'End the input, then wait' },
   ],
 });
 
 export const cancel = command({
   summary: 'Cancel jobs',
   description:
-    'The service ends their tasks as soon as it can; a job whose input is closed may still finish. Tasks that ran are errors and count as done; those that had not begun count as neither.',
+    'The service stops their tasks as soon as possible; a job whose input is ended may still finish. Running tasks become errors and count as done; tasks not yet started count as neither.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: {
     dryRun: flag('Only show what would be cancelled', { short: 'n' }),
@@ -148,14 +148,14 @@ export const cancel = command({
   },
   examples: [
     { line: 'cloud jobs cancel count', help: 'One job' },
-    { line: 'cloud jobs list --state live -o name | xargs cloud jobs cancel --wait', help: 'All jobs that are not done' },
+    { line: 'cloud jobs list --state live -o name | xargs cloud jobs cancel --wait', help: 'All unfinished jobs' },
   ],
 });
 
 export const wait = command({
   summary: 'Wait until jobs are done',
   description:
-    'Shows how far they are on stderr. Ctrl-C ends the waiting, not the jobs. Failures are told as they happen, with what the tasks wrote to stderr: the first ten; exit code 5 means that some inputs failed, 1 that all did, 6 that the waiting took too long.',
+    'Progress is shown on stderr. Ctrl-C stops waiting, not the jobs. The first ten failures are reported as they happen, with the stderr of the tasks. Exit code 5 means that some inputs failed, 1 that all failed, 6 that the wait timed out.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: { waitTimeout },
   run: async (invocation) => {
@@ -177,6 +177,9 @@ export const wait = command({
   },
   examples: [
     { line: 'cloud jobs wait count', help: 'One job' },
-    { line: 'cloud jobs wait count --wait-timeout 1h && cloud jobs outputs count --cat', help: 'At most an hour, then its outputs' },
+    {
+      line: 'cloud jobs wait count --wait-timeout 1h && cloud jobs outputs count --cat',
+      help: 'Wait at most an hour, then print the outputs',
+    },
   ],
 });

@@ -7,7 +7,7 @@ export async function createJob({ storage, account }: Pick<JobContext, 'storage'
   const { location = '' } = await storage.createJob({ account, ...job });
   const id = location.replace(/\/+$/, '').split('/').at(-1) ?? '';
   if (id === '') {
-    throw new NetworkError('the service created a job and did not say which', { code: 'UnreadableReply', hint: 'cloud jobs list' });
+    throw new NetworkError('the service created a job but returned no id', { code: 'UnreadableReply', hint: 'cloud jobs list' });
   }
   return decodeURIComponent(id);
 }

@@ -28,7 +28,7 @@ export function readKept<T>(text: string, shape: Field<T>): T {
     return checkShape(JSON.parse(text), shape, 'the service');
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new NetworkError('the service sent a file of a job that is not JSON', { code: 'UnreadableReply', cause: error });
+    throw new NetworkError('the service returned a job file that is not JSON', { code: 'UnreadableReply', cause: error });
   }
 }
 
@@ -80,7 +80,7 @@ export async function* listJobEntries({ storage, account }: JobContext, filter: 
       if (typeof entry.name !== 'string') throw new NetworkError('a record of the listing has no name', { code: 'UnreadableReply' });
       if (marker !== undefined && entry.name === first) return;
       // Each entry costs a request, so that an endless page would cost an endless number of requests.
-      if (seen.has(entry.name)) throw new NetworkError('the listing of jobs has one job twice', { code: 'UnreadableReply' });
+      if (seen.has(entry.name)) throw new NetworkError('the listing of jobs contains a job twice', { code: 'UnreadableReply' });
       seen.add(entry.name);
       first ??= entry.name;
       if (entry.name === marker) continue;

@@ -7,6 +7,6 @@ import { watch } from './watch.ts';
 export const jobs = group({
   summary: 'Compute jobs: shell commands that run on stored objects',
   description:
-    'A job has phases. A map phase runs its command once for each input, with the object on stdin; a reduce phase runs its command on all inputs together. What a command writes to stdout becomes an object: the input of the next phase, or an output of the job.\nA job is meant by its id, by eight or more characters that begin it, or by its name.',
+    'A job has phases. A map phase runs its command once for each input, with the object on stdin; a reduce phase runs its command on all inputs together. The stdout of a command becomes an object: the input of the next phase, or an output of the job.\nA job is given by its id, the first 8 or more characters of its id, or its name.',
   commands: { run, list, get, create, add, end, cancel, wait, watch, inputs, outputs, failures, errors },
 });

@@ -28,8 +28,8 @@ function readInputPath(text: string, account: string): string {
   if (/^\/[^/]/.test(text) && !/\/(\.{0,2}(\/|$))|[\0\r\n]/.test(text)) return text;
   const path = printRemotePath(readRemotePath(text, account));
   if (/\n|\r$/.test(path)) {
-    throw new UsageError(`${JSON.stringify(path)}: inputs of a job are lines, so a name with a line end cannot be one`, {
-      hint: 'link the object under another name: cloud stor ln',
+    throw new UsageError(`${JSON.stringify(path)}: an input of a job cannot contain a line end`, {
+      hint: 'link the object to another name: cloud stor ln',
     });
   }
   return path;
@@ -75,11 +75,11 @@ async function expandWord({ storage, account, note }: InputContext, word: string
   if (directories === 0) return found;
   const what = directories === 1 ? 'a directory' : `${directories} directories`;
   if (found.length > 0) {
-    note(`${word}: left out ${what}: inputs of a job are objects`);
+    note(`${word}: skipped ${what}: inputs of a job are objects`);
     return found;
   }
   throw new NotFoundError(`${word} matches only ${what}: inputs of a job are objects`, {
-    hint: `what is in them: ${quoteShell(`${word}/*`)}`,
+    hint: `to add their entries: ${quoteShell(`${word}/*`)}`,
   });
 }
 

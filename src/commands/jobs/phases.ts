@@ -9,14 +9,14 @@ import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 /** Options that define a job. Those of a phase follow it; those before the first phase apply to every phase. */
 export const jobOptions = {
   name: text('Name of the job', { placeholder: 'NAME' }),
-  map: inOrder(text('Begin a map phase: this shell command, once for each input', { placeholder: 'CMD' })),
-  reduce: inOrder(text('Begin a reduce phase: this shell command, over all its inputs together', { placeholder: 'CMD' })),
-  count: inOrder(number('Reducers of the reduce phase; 1 when absent', { range: [1, 128] })),
+  map: inOrder(text('Add a map phase: run this shell command once for each input', { placeholder: 'CMD' })),
+  reduce: inOrder(text('Add a reduce phase: run this shell command once for all inputs', { placeholder: 'CMD' })),
+  count: inOrder(number('Number of reducers of the reduce phase; default 1', { range: [1, 128] })),
   asset: inOrder(text('Object placed in the zones of the phase', { placeholder: 'PATH', values: 'path' })),
   init: inOrder(text('Shell command run in each zone of the phase before its tasks', { placeholder: 'CMD' })),
   memory: inOrder(number('Memory of each task of the phase, MB', { placeholder: 'MB', range: [1, 1_048_576] })),
   disk: inOrder(number('Disk of each task of the phase, GB', { placeholder: 'GB', range: [1, 1_048_576] })),
-  from: filePath('The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin'),
+  from: filePath('Job as YAML or JSON, as cloud jobs get -o yaml prints it; - for stdin'),
 };
 
 /** The values of `jobOptions`. */
@@ -61,10 +61,10 @@ export function readPhases(values: JobValues, account: string): Phase[] {
   const first = words.findIndex(isPhase);
   const common = first < 0 ? words : words.slice(0, first);
   if (common.length > 0 && first < 0) {
-    throw new UsageError(`--${common[0]?.option ?? ''} belongs to a phase, and there is none`, { hint: "add --map 'COMMAND'" });
+    throw new UsageError(`--${common[0]?.option ?? ''} belongs to a phase, but there is none`, { hint: "add --map 'COMMAND'" });
   }
   if (common.some(({ option }) => option === 'count') && !words.some(({ option }) => option === 'reduce')) {
-    throw new UsageError('--count is for reduce phases, and there is none', { hint: "add --reduce 'COMMAND'" });
+    throw new UsageError('--count belongs to a reduce phase, but there is none', { hint: "add --reduce 'COMMAND'" });
   }
   const phases: Phase[] = [];
   for (const word of words.slice(Math.max(first, 0))) {
@@ -79,7 +79,7 @@ export function readPhases(values: JobValues, account: string): Phase[] {
     const last = phases.at(-1);
     if (last === undefined) continue;
     if (option === 'count' && last.type !== 'reduce') {
-      throw new UsageError('--count is for reduce phases, and follows a map phase here', { hint: 'write it after --reduce' });
+      throw new UsageError('--count belongs to a reduce phase, but follows --map', { hint: 'put it after --reduce' });
     }
     phases[phases.length - 1] = addDetail(last, option, value, account);
   }
@@ -95,7 +95,7 @@ export async function readNewJob({ world, account }: Pick<Context, 'world' | 'ac
   if (values.from === undefined) {
     if (phases.length === 0) {
       throw new UsageError('the job has no phase: neither --map nor --reduce is given', {
-        hint: "say what to do with each input: --map 'wc -l', or give a file: --from job.yaml",
+        hint: "give a command: --map 'wc -l', or a file: --from job.yaml",
       });
     }
     return { ...(values.name !== undefined && { name: values.name }), phases };

@@ -42,8 +42,8 @@ export async function countAdded(context: JobContext, id: string, list: readonly
   const total = Math.max(told.length, Number(headers['result-set-size'] ?? 0));
   const before = total - told.length;
   if (total <= list.length && told.every((line, at) => line === list[before + at])) return total;
-  throw new LocalError(`job ${id} has other inputs than those that were to be added`, {
-    hint: `to see them: cloud jobs inputs ${id}; to run it on them: cloud jobs end ${id}`,
+  throw new LocalError(`job ${id} has inputs that were not given to this command`, {
+    hint: `to list them: cloud jobs inputs ${id}; to run it on them: cloud jobs end ${id}`,
   });
 }
 

@@ -67,8 +67,8 @@ async function feedAll(context: JobContext & Pick<Context, 'global'>, { id, inpu
 }
 
 function describeWaiting(id: string, { id: entry, facts }: Entry): string {
-  const others = `to run it on what was added: cloud jobs end ${quoteShell(id)}; to end it: cloud jobs cancel ${quoteShell(id)}`;
-  return entry === '' || facts['isListed'] !== true ? others : `to add the others: cloud resume ${entry}; ${others}`;
+  const others = `to run it on the added inputs: cloud jobs end ${quoteShell(id)}; to cancel it: cloud jobs cancel ${quoteShell(id)}`;
+  return entry === '' || facts['isListed'] !== true ? others : `to add the other inputs: cloud resume ${entry}; ${others}`;
 }
 
 /** Begins the journal entry of a job that waits for its inputs. @param list undefined if the inputs come from stdin */
@@ -97,8 +97,8 @@ async function goOnFeeding(context: Context, entry: Entry): Promise<Output> {
   entry.add(before, 0);
   if (known.inputDone !== true) await feedAll(context, { id, inputs: splitList(list.slice(before)), before, entry });
   else if (before < list.length)
-    throw new LocalError(`job ${id} takes no more inputs: it has ${before} of ${list.length}`, { hint: `cloud jobs get ${id}` });
-  context.note(`Job ${id} has its ${list.length} inputs; to see what comes out: cloud jobs wait ${id}; cloud jobs outputs ${id} --cat`);
+    throw new LocalError(`job ${id} accepts no more inputs: it has ${before} of ${list.length}`, { hint: `cloud jobs get ${id}` });
+  context.note(`Job ${id} has its ${list.length} inputs; to see the outputs: cloud jobs wait ${id}; cloud jobs outputs ${id} --cat`);
   return record(await readJob(context, id), { id: 'id' });
 }
 
@@ -127,25 +127,25 @@ async function findOutputs(context: Context, job: KnownJob, { places }: Fed): Pr
 }
 
 export const run = command({
-  summary: 'Run a job on objects and print what comes out',
+  summary: 'Run a job on objects and print its outputs',
   description:
-    'Creates the job, adds the inputs, waits, and writes the content of the outputs to stdout, in the order of the inputs where each input has its own, several of one input in the order in which they were made. Failures are told on stderr as they happen, with what the task wrote there: the first ten. With -j or another format of -o there are records instead, whose field type tells them apart: the job, each output with its path, its size and, where that is text of at most 1 MiB, its content, and each error with what the task wrote on stderr. Exit code 5 means that some inputs failed, 1 that all did.\nOptions of a phase stand after its --map or --reduce; those before the first phase hold for all phases.\nEach command runs in bash with the object on stdin; a reduce has all its inputs on stdin, one after the other. $MANTA_INPUT_FILE names the input as a file, and an asset is at $MANTA_ASSETS followed by its path. mpipe, mcat, msplit, mtee and maggr are on the PATH: cloud help job-tools.\nCtrl-C ends the waiting, not the job.',
+    'Creates the job, adds the inputs, waits, and writes the content of the outputs to stdout. Outputs are in the order of their inputs; several outputs of one input are in the order of their creation. The first ten failures are reported on stderr as they happen, with the stderr of the task. With -j or another format of -o, records are printed instead, which the field type distinguishes: the job, each output with its path, size and, for text of at most 1 MiB, content, and each error with the stderr of the task. Exit code 5 means that some inputs failed, 1 that all failed.\nOptions of a phase follow its --map or --reduce; those before the first phase apply to all phases.\nEach command runs in bash with the object on stdin; a reduce command has all its inputs on stdin, concatenated. $MANTA_INPUT_FILE is the path of the input as a file, and an asset is at $MANTA_ASSETS followed by its path. mpipe, mcat, msplit, mtee and maggr are on the PATH: cloud help job-tools.\nCtrl-C stops waiting, not the job.',
   arguments: {
-    input: some('Object, or pattern of objects in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
+    input: some('Object, or quoted pattern of objects; - for paths from stdin, the default if stdin is no terminal', {
       values: 'path',
     }),
   },
   options: {
     ...jobOptions,
     ...readingNames,
-    detach: flag('Do not wait: show the job and leave it to itself', { short: 'd' }),
-    waitTimeout: duration('Longest time to wait for the job'),
+    detach: flag('Show the job and do not wait for it', { short: 'd' }),
+    waitTimeout: duration('Maximum time to wait for the job'),
   },
   run: async (invocation) => {
     const { args, options, note, resumed } = invocation;
     if (resumed) return await goOnFeeding(invocation, resumed);
     const isTaken = options.from === '-';
-    if (isTaken && args.input.includes('-')) throw new UsageError('stdin cannot be both the job and its inputs');
+    if (isTaken && args.input.includes('-')) throw new UsageError('stdin cannot contain both the job and its inputs');
     const job = await readNewJob(invocation, options);
     const inputs = isTaken && args.input.length === 0 ? [] : await gatherInputs(invocation, args.input, chooseForm(options));
     const id = await createJob(invocation, job);
@@ -164,22 +164,22 @@ export const run = command({
     return records(andThen(listRunRecords(invocation, done, outputs), end), recordShape);
   },
   examples: [
-    { line: "cloud jobs run --map wc 'logs/*.txt'", help: 'A command for each object of a pattern' },
+    { line: "cloud jobs run --map wc 'logs/*.txt'", help: 'Run a command for each object of a pattern' },
     {
       line: `cloud jobs run --map 'grep -c ERROR || true' --reduce "awk '{s+=\\$1} END {print s}'" logs/a.txt logs/b.txt`,
-      help: 'A number from each, and their sum',
+      help: 'Count matches in each object, and add them up',
     },
     {
       line: 'cloud stor find logs --name "*.txt" -o name | cloud jobs run --map wc --reduce cat',
-      help: 'Any number of inputs through a pipe',
+      help: 'Read the inputs from a pipe',
     },
     {
       line: 'cloud jobs run --map \'bash "$MANTA_ASSETS/demo/stor/count.sh"\' --asset count.sh logs/a.txt',
-      help: 'With a script of your own',
+      help: 'Run your own script',
     },
     {
       line: `cloud jobs run --map wc 'logs/*.txt' -o jsonl --jq 'select(.type == "output") | .content'`,
-      help: 'For programs: a record for the job, each output and each error',
+      help: 'Print the job, outputs and errors as records',
     },
   ],
 });

@@ -51,15 +51,15 @@ export const list = listCommand({
       : listJobs(invocation, { state, name });
   },
   examples: [
-    { line: 'cloud jobs list', help: 'All jobs, the newest first' },
-    { line: 'cloud jobs list --state running -o name', help: 'Ids of the jobs that run' },
+    { line: 'cloud jobs list', help: 'All jobs, newest first' },
+    { line: 'cloud jobs list --state running -o name', help: 'Ids of running jobs' },
   ],
 });
 
 export const get = getCommand({
   summary: 'Show a job',
   argument: 'job',
-  help: 'Id, beginning of an id, or name',
+  help: 'Id, first characters of an id, or name',
   values: 'job',
   id: 'id',
   listed: jobColumns,
@@ -72,8 +72,8 @@ export const get = getCommand({
   ],
 });
 
-const jobArgument = one('Id, beginning of an id, or name', { values: 'job' });
-const follow = flag('Go on with what comes until the job is done', { short: 'f' });
+const jobArgument = one('Id, first characters of an id, or name', { values: 'job' });
+const follow = flag('Print new records until the job is done', { short: 'f' });
 
 /** Shows paths as plain lines if the output is a table and the stream is followed: a table would wait for all rows to measure columns. */
 function showPaths({ global }: Pick<Context, 'global'>, paths: AsyncIterable<string>, isFollowed: boolean): Output {
@@ -104,8 +104,8 @@ function streamCommand(name: Exclude<StreamName, 'errors' | 'outputs'>, summary:
 }
 
 export const inputs = streamCommand('inputs', 'List the inputs of a job', [
-  { line: 'cloud jobs inputs count', help: 'What was added so far' },
-  { line: 'cloud jobs inputs count -o name | wc -l', help: 'How many there are' },
+  { line: 'cloud jobs inputs count', help: 'Inputs added so far' },
+  { line: 'cloud jobs inputs count -o name | wc -l', help: 'Number of inputs' },
 ]);
 
 export const failures = streamCommand('failures', 'List the inputs of a job that failed', [
@@ -116,7 +116,7 @@ export const failures = streamCommand('failures', 'List the inputs of a job that
 export const outputs = command({
   summary: 'List the outputs of a job, or print their content',
   arguments: { job: jobArgument },
-  options: { follow, cat: flag('Print the content of the outputs, one after the other') },
+  options: { follow, cat: flag('Print the content of the outputs in sequence') },
   run: async (invocation) => {
     const { args, options } = invocation;
     const paths = readStream(invocation, await findJob(invocation, args.job), 'outputs', options.follow);
@@ -124,8 +124,8 @@ export const outputs = command({
   },
   examples: [
     { line: 'cloud jobs outputs count', help: 'Their paths' },
-    { line: 'cloud jobs outputs count --cat', help: 'What is in them' },
-    { line: 'cloud jobs outputs count --follow --cat', help: 'As they come, until the job is done' },
+    { line: 'cloud jobs outputs count --cat', help: 'Their content' },
+    { line: 'cloud jobs outputs count --follow --cat', help: 'Print new outputs until the job is done' },
   ],
 });
 
@@ -140,7 +140,7 @@ async function* printErrors(context: JobContext, errors: AsyncIterable<JobError>
 export const errors = command({
   summary: 'List the errors of a job',
   arguments: { job: jobArgument },
-  options: { follow, stderr: flag('With what each task wrote to stderr; the field stderrText in JSON and YAML') },
+  options: { follow, stderr: flag('Include the stderr of each task; the field stderrText in JSON and YAML') },
   run: async (invocation) => {
     const { args, options, global } = invocation;
     const found = readStream(invocation, await findJob(invocation, args.job), 'errors', options.follow);
@@ -164,7 +164,7 @@ export const errors = command({
   },
   examples: [
     { line: 'cloud jobs errors count', help: 'What failed, and why' },
-    { line: 'cloud jobs errors count --stderr', help: 'With what the tasks wrote to stderr' },
+    { line: 'cloud jobs errors count --stderr', help: 'Include the stderr of the tasks' },
     { line: 'cloud jobs errors count --follow -o jsonl', help: 'As they happen, for programs' },
   ],
 });

@@ -183,6 +183,6 @@ export async function* readStream<N extends StreamName>(
     checkInterrupted(interrupted);
   }
   if (reader.hidden > 0) {
-    context.warn(`the service tells only the latest records: ${reader.hidden} are missing here until the job is done`);
+    context.warn(`the service returns only the latest records: ${reader.hidden} are missing until the job is done`);
   }
 }

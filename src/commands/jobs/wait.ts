@@ -37,7 +37,7 @@ export function describeProgress(job: KnownJob): string {
   const done = tasks === undefined ? [] : [`${tasksDone ?? 0} of ${tasks} tasks done`];
   const parts = [...done, ...countThings(outputs, 'output'), ...countThings(errors, 'error')];
   const progress = [
-    ...(parts.length === 0 ? [job.state ?? 'its service does not say how far it is'] : parts),
+    ...(parts.length === 0 ? [job.state ?? 'the service reports no progress'] : parts),
     ...(job.inputDone !== false || job.state === 'done' ? [] : ['input open']),
   ];
   return [...progress, ...(job.problem === undefined ? [] : [job.problem])].join(', ');
@@ -63,7 +63,7 @@ export function describeEnd(job: KnownJob): string {
 
 /** Creates the error for a timeout before the service has responded. @param timeout milliseconds */
 export function explainSilence(job: string, timeout: number): WaitError {
-  return new WaitError(`job ${job}: the service did not say within ${formatDuration(timeout)} whether it is done`, {
+  return new WaitError(`job ${job}: the service did not report a state within ${formatDuration(timeout)}`, {
     hint: 'wait longer with --wait-timeout',
   });
 }
@@ -90,7 +90,7 @@ export async function* pollJob(context: JobContext, id: string, timeout = Infini
 
 /** The commands to type when the wait has ended before the job. */
 export function hintAttach(id: string): string {
-  return `to go on waiting: cloud jobs wait ${id}; to see its outputs then: cloud jobs outputs ${id} --cat; to end it: cloud jobs cancel ${id}`;
+  return `to wait again: cloud jobs wait ${id}; to see its outputs: cloud jobs outputs ${id} --cat; to cancel it: cloud jobs cancel ${id}`;
 }
 
 /** Waits for a job with a spinner; calls `onState` with each state before the last. Ctrl-C ends the wait, not the job. */
@@ -115,6 +115,6 @@ export async function waitForJob(
     return await spin(context, `job ${id.slice(0, 8)}`, look);
   } catch (error) {
     if (!(error instanceof InterruptedError)) throw error;
-    throw new InterruptedError(`no longer waiting: job ${id} goes on`, { hint: hintAttach(id), cause: error });
+    throw new InterruptedError(`stopped waiting: job ${id} continues`, { hint: hintAttach(id), cause: error });
   }
 }

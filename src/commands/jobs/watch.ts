@@ -58,7 +58,7 @@ async function* watchJob(
     }
   } catch (error) {
     if (!(error instanceof InterruptedError)) throw error;
-    throw new InterruptedError(`no longer watching: job ${id} goes on`, { hint: hintAttach(id), cause: error });
+    throw new InterruptedError(`stopped watching: job ${id} continues`, { hint: hintAttach(id), cause: error });
   }
 }
 
@@ -94,11 +94,11 @@ async function* toDrawnLines(
 }
 
 export const watch = command({
-  summary: 'Show what happens to a job until it is done',
+  summary: 'Show the progress of a job until it is done',
   description:
-    'Shows the phases, tasks done and left, and errors as they happen; at a terminal, how far the job is as a bar with its rate in the last line. In JSON lines each event is a record with time and event: job, progress, error or done. Ctrl-C ends the watching, not the job.',
-  arguments: { job: one('Id, beginning of an id, or name', { values: 'job' }) },
-  options: { waitTimeout: duration('Longest time to watch') },
+    'Shows the phases, the tasks done and left, and errors as they happen. On a terminal, the last line is a progress bar with the rate. In JSON lines, each event is a record with time and event: job, progress, error or done. Ctrl-C stops watching, not the job.',
+  arguments: { job: one('Id, first characters of an id, or name', { values: 'job' }) },
+  options: { waitTimeout: duration('Maximum time to watch') },
   run: async (invocation) => {
     const { args, options, global, world } = invocation;
     const id = await findJob(invocation, args.job);

@@ -5,6 +5,6 @@ import { parts, putPart, upload } from './parts.ts';
 export const mpu = group({
   summary: 'Multipart uploads: large objects in parts',
   description:
-    'cloud stor put does all of this by itself for large files. An upload is meant by its id, the first eight or more characters of its id, or the path of its parts directory.',
+    'cloud stor put does all of this automatically for large files. An upload is given by its id, the first 8 or more characters of its id, or the path of its parts directory.',
   commands: { create, upload, 'put-part': putPart, parts, get, commit, abort, list },
 });

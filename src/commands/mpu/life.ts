@@ -18,11 +18,10 @@ import { chooseHeaders, declaredOfUploads, storeOptions } from '../stor/headers.
 const parallel = 16;
 
 export const create = command({
-  summary: 'Begin an upload',
-  description:
-    'Whether the object can be where it is to be is seen at the commit. The request is never sent twice: each would begin an upload.',
+  summary: 'Create an upload',
+  description: 'The path is not checked until the commit. The request is never retried, because each one creates an upload.',
   aliases: ['add'],
-  arguments: { path: one('Path of the object that the commit makes', { values: 'path' }) },
+  arguments: { path: one('Path of the object that the commit creates', { values: 'path' }) },
   options: storeOptions,
   run: async (invocation) => {
     const { args, options, storage, account, note } = invocation;
@@ -36,15 +35,15 @@ export const create = command({
     return record(shown, { id: 'id' });
   },
   examples: [
-    { line: 'cloud mpu create backups/disk.img -o name', help: 'Its id, for the parts' },
-    { line: 'cloud mpu create backups/disk.img --header content-length:6000000', help: 'The commit compares the length' },
-    { line: 'cloud mpu create backups/disk.img --copies 3 -m host=web1', help: 'With headers of the object to come' },
+    { line: 'cloud mpu create backups/disk.img -o name', help: 'Print the id, for the parts' },
+    { line: 'cloud mpu create backups/disk.img --header content-length:6000000', help: 'Let the commit check the length' },
+    { line: 'cloud mpu create backups/disk.img --copies 3 -m host=web1', help: 'Set headers of the object' },
   ],
 });
 
 export const list = command({
   summary: 'List the uploads of the account',
-  description: 'Those that are on their way; services keep those that are done for a while.',
+  description: 'Lists uploads in progress; services also keep finished ones for a while.',
   aliases: ['ls'],
   run: async ({ storage, account }) => {
     async function describe(place: UploadPlace): Promise<object | undefined> {
@@ -67,8 +66,8 @@ export const list = command({
     });
   },
   examples: [
-    { line: 'cloud mpu list', help: 'What is on its way' },
-    { line: 'cloud mpu list -o name | xargs cloud mpu abort -y', help: 'Give all of them up' },
+    { line: 'cloud mpu list', help: 'List uploads in progress' },
+    { line: 'cloud mpu list -o name | xargs cloud mpu abort -y', help: 'Abort all of them' },
   ],
 });
 
@@ -79,7 +78,7 @@ export const get = command({
   run: async ({ args, storage, account }) =>
     record(await getUpload(storage, await findUpload(storage, account, args.id)), { id: 'id', ...listFieldNames(upload) }),
   examples: [
-    { line: 'cloud mpu get 0c4d6e9a', help: 'By the beginning of its id' },
+    { line: 'cloud mpu get 0c4d6e9a', help: 'By the first characters of its id' },
     { line: 'cloud mpu get 0c4d6e9a -j --columns state', help: 'Its state as JSON' },
   ],
 });
@@ -91,21 +90,21 @@ function readEtags(sizes: ReadonlyMap<number, { etag: string; size: number }>, g
   for (let number = 0; number < count; number += 1) {
     const part = sizes.get(number);
     if (!part)
-      throw new UsageError(`part ${number} is missing: parts have numbers from 0 on without gaps`, {
+      throw new UsageError(`part ${number} is missing: parts are numbered from 0 without gaps`, {
         hint: 'cloud mpu put-part ID N FILE',
       });
     if (number < count - 1 && part.size < smallestPart)
-      throw new UsageError(`part ${number} has ${part.size} bytes: every part but the last has at least 5 MiB`);
+      throw new UsageError(`part ${number} has ${part.size} bytes: every part except the last has at least 5 MiB`);
     if (given[number] !== undefined && given[number] !== part.etag)
-      throw new UsageError(`part ${number} has the etag ${part.etag}, not ${given[number] ?? ''}: it was stored again`);
+      throw new UsageError(`part ${number} has the etag ${part.etag}, not ${given[number] ?? ''}: it was replaced`);
     etags.push(part.etag);
   }
   return etags;
 }
 
 export const commit = command({
-  summary: 'Make the object of the parts',
-  description: 'Without etags, of all parts that are there. The same commit again is harmless.',
+  summary: 'Commit an upload: create the object from its parts',
+  description: 'Without etags, all stored parts are used. Repeating the same commit is harmless.',
   arguments: { id: one('Upload', { values: 'upload' }), etag: some('Etag of each part, in order from part 0') },
   run: async (invocation) => {
     const { args, storage, account, note } = invocation;
@@ -130,10 +129,10 @@ export const commit = command({
 });
 
 export const abort = command({
-  summary: 'Give up uploads and remove their parts',
+  summary: 'Abort uploads and delete their parts',
   aliases: ['delete', 'rm'],
   arguments: { id: many('Upload', { values: 'upload' }) },
-  options: { yes: flag('Do not ask', { short: 'y' }), dryRun: flag('Only show what would be given up', { short: 'n' }) },
+  options: { yes: flag('Do not ask', { short: 'y' }), dryRun: flag('Only show what would be aborted', { short: 'n' }) },
   run: async (invocation) => {
     const { args, options, storage, account, note, world } = invocation;
     const tally = createTally(invocation, args.id.length === 1);
@@ -143,11 +142,11 @@ export const abort = command({
       if (place) places.push(place);
     }
     if (options.dryRun) {
-      for (const { id } of places) note(`Would give up upload ${id}`);
+      for (const { id } of places) note(`Would abort upload ${id}`);
       tally.finish();
       return undefined;
     }
-    if (!options.yes && places.length > 0) await confirm(world, `Give up ${places.map(({ id }) => id).join(', ')}?`);
+    if (!options.yes && places.length > 0) await confirm(world, `Abort ${places.map(({ id }) => id).join(', ')}?`);
     for (const place of places) {
       await tally.attempt(place.id, async () => {
         await storage.abortMultipartUpload(place);
@@ -159,6 +158,6 @@ export const abort = command({
   },
   examples: [
     { line: 'cloud mpu abort 0c4d6e9a', help: 'Asks first' },
-    { line: 'cloud mpu abort 0c4d6e9a 77aa01bc -y', help: 'Several, without a question' },
+    { line: 'cloud mpu abort 0c4d6e9a 77aa01bc -y', help: 'Several, without confirmation' },
   ],
 });

@@ -33,17 +33,16 @@ async function readPiped(stream: ByteStream): Promise<Buffer> {
 }
 
 export const putPart = command({
-  summary: 'Store a part of an upload; the same number again replaces it',
+  summary: 'Store or replace a part of an upload',
   arguments: {
     id: one('Upload', { values: 'upload' }),
-    number: one('Number of the part, from 0 on'),
+    number: one('Part number, from 0'),
     file: one('File; - for stdin', { values: 'file' }),
   },
   options: { bwlimit: transferOptions.bwlimit },
   run: async (invocation) => {
     const { args, options, storage, account, note, warn, world } = invocation;
-    if (!/^\d+$/.test(args.number))
-      throw new UsageError(`"${args.number}" is not a number of a part`, { hint: 'parts have numbers from 0 to 9999' });
+    if (!/^\d+$/.test(args.number)) throw new UsageError(`"${args.number}" is not a part number`, { hint: 'part numbers are 0 to 9999' });
     const number = Number(args.number);
     checkPartNumber(number);
     const engine = createEngine(invocation, options, { bulk: false });
@@ -71,7 +70,7 @@ export const putPart = command({
 });
 
 export const parts = command({
-  summary: 'List the parts that are there',
+  summary: 'List the stored parts',
   arguments: { id: one('Upload', { values: 'upload' }) },
   run: async ({ args, storage, account }) => {
     const found = await listParts(storage, await findUpload(storage, account, args.id));
@@ -89,10 +88,10 @@ export const parts = command({
 });
 
 export const upload = command({
-  summary: 'Store a file in parts, several at once',
-  description: 'The same command again goes on where an interrupted one stopped.',
+  summary: 'Upload a file in concurrent parts',
+  description: 'To resume an interrupted upload, repeat the command.',
   arguments: { file: one('File; - for stdin', { values: 'file' }), path: one('Path of the object', { values: 'path' }) },
-  options: { parents: flag('Make missing directories', { short: 'p' }), ...storeOptions, ...transferOptions },
+  options: { parents: flag('Create missing parent directories', { short: 'p' }), ...storeOptions, ...transferOptions },
   run: async (invocation) => {
     const { args, options, account, note, world } = invocation;
     const target = readRemotePath(args.path, account);
@@ -124,6 +123,6 @@ export const upload = command({
   },
   examples: [
     { line: 'cloud mpu upload disk.img backups/disk.img', help: 'Any size' },
-    { line: 'cloud mpu upload disk.img backups/disk.img -p --part-size 64M -P 8', help: 'Larger parts, more at once' },
+    { line: 'cloud mpu upload disk.img backups/disk.img -p --part-size 64M -P 8', help: 'Larger parts, more concurrently' },
   ],
 });

@@ -54,7 +54,7 @@ export async function drop(context: Context, unfinished: Unfinished, entry: Entr
     // Without the profile of the entry, the service cannot be cleaned up.
     if (!(error instanceof UsageError)) throw error;
     isOver = true;
-    context.warn(`${error.message}: what was left at the service stays there`);
+    context.warn(`${error.message}: unfinished data at the service was not deleted`);
   } finally {
     entry.close(isOver);
   }

@@ -26,15 +26,15 @@ export async function openThere(context: Context, unfinished: Unfinished, entry:
   const isNamed = context.settingGiven('storUrl') !== undefined || context.settingGiven('url') !== undefined;
   if (there.account === connection.account && (isNamed || isSamePlace(connection.service, service))) return there;
   throw new UsageError(
-    `${id} is work for ${connection.account} at ${connection.service}, and the profile says ${there.account} at ${service} now`,
-    { hint: `if that is the same service: add --stor-url ${service}; to forget the work: cloud resume --drop ${id}` },
+    `${id} belongs to ${connection.account} at ${connection.service}, but the profile is now for ${there.account} at ${service}`,
+    { hint: `if that is the same service: add --stor-url ${service}; to discard the work: cloud resume --drop ${id}` },
   );
 }
 
 async function loadCommand({ command, id }: Unfinished): Promise<AnyCommand> {
   const load = Object.hasOwn(resumable, command) ? resumable[command] : undefined;
   if (load) return await load();
-  throw new LocalError(`${id} is of "${command}", which this release of cloud cannot go on with`, { hint: `cloud resume --drop ${id}` });
+  throw new LocalError(`${id} is work of "${command}", which this release of cloud cannot resume`, { hint: `cloud resume --drop ${id}` });
 }
 
 /** Runs the command of an entry again, which skips what is done. @param finish called when everything is done */

@@ -24,8 +24,8 @@ function findEntry(entries: readonly Unfinished[], word: string): Unfinished {
 /** The entries that `--all` can resume; entries that are running or not resumable are reported and left out. */
 function chooseAll({ note }: Context, entries: readonly Unfinished[]): Unfinished[] {
   return entries.filter(({ id, runs, pid, obstacle }) => {
-    if (runs) note(`${id} is being worked on by process ${pid}: left out`);
-    else if (obstacle !== undefined) note(`${id} cannot be gone on with: ${obstacle}; to clean it up: cloud resume --drop ${id}`);
+    if (runs) note(`${id} is in use by process ${pid}: skipped`);
+    else if (obstacle !== undefined) note(`${id} cannot be resumed: ${obstacle}; to clean it up: cloud resume --drop ${id}`);
     return !runs && obstacle === undefined;
   });
 }
@@ -33,7 +33,7 @@ function chooseAll({ note }: Context, entries: readonly Unfinished[]): Unfinishe
 async function goOnWith(context: Context, unfinished: Unfinished): Promise<Row> {
   const { id, obstacle } = unfinished;
   if (obstacle !== undefined)
-    throw new UsageError(`${id} cannot be gone on with: ${obstacle}`, { hint: `to clean it up: cloud resume --drop ${id}` });
+    throw new UsageError(`${id} cannot be resumed: ${obstacle}`, { hint: `to clean it up: cloud resume --drop ${id}` });
   const entry = (await context.journal()).claim(id);
   // `claim` returns none if another process has finished the entry since it was listed.
   if (entry)
@@ -52,7 +52,7 @@ async function goOnUnlessTaken(context: Context, unfinished: Unfinished): Promis
   } catch (error) {
     const { InUseError } = await import('../../config/journal.ts');
     if (!(error instanceof InUseError)) throw error;
-    context.note(`${error.message}: left out`);
+    context.note(`${error.message}: skipped`);
     return { id: unfinished.id, kind: unfinished.kind, outcome: 'running' };
   }
 }
@@ -65,23 +65,23 @@ async function dropOne(context: Context, unfinished: Unfinished): Promise<Row> {
 }
 
 export const resume = command({
-  summary: 'List what was interrupted, and go on with it or clean it up',
+  summary: 'List, resume or discard interrupted work',
   description:
-    'Uploads, downloads and trees of them, syncs, copies, moves and removals of trees, and jobs whose inputs were not all added are kept when they are interrupted: by Ctrl-C, by a network that fails, by a process that is killed or a machine that is switched off. They go on where they were begun: with the same profile, directory and options. What is done is not done again; a file that changed since is sent again, and what others have changed at its target since stays as it is. After 14 days an entry is forgotten. Without an id and without --all they are listed.',
-  arguments: { id: some('Interrupted work, by its id or the beginning of its id', { values: 'unfinished' }) },
+    'Interrupted uploads, downloads, syncs, copies, moves and deletions of trees are recorded, and so are jobs whose inputs were not all added. An interruption is Ctrl-C, a network failure, a killed process or a power failure. Work is resumed with the same profile, directory and options. Finished items are not repeated. A file that has changed since is sent again; a target that others have changed since is not replaced. Entries expire after 14 days. Without an id or --all, they are listed.',
+  arguments: { id: some('Id of interrupted work, or its first characters', { values: 'unfinished' }) },
   options: {
-    all: flag('Everything that was interrupted'),
-    list: flag('Only list'),
-    drop: flag('Do not go on: remove what is half done here and at the service, and forget the work'),
+    all: flag('All interrupted work'),
+    list: flag('Only list interrupted work'),
+    drop: flag('Discard the work: delete partial files here and at the service'),
   },
   run: async (invocation) => {
     const { args, options } = invocation;
     if (options.list && options.drop) throw createContradiction('--list', '--drop');
-    if (options.all && args.id.length > 0) throw new UsageError('--all is for everything: leave out the ids');
+    if (options.all && args.id.length > 0) throw new UsageError('--all cannot be combined with ids');
     const entries = (await invocation.journal()).list();
     const named = args.id.length === 0 ? entries : [...new Set(args.id.map((word) => findEntry(entries, word)))];
     if (options.list || (args.id.length === 0 && !options.all)) {
-      if (options.drop) throw new UsageError('--drop: what?', { hint: 'cloud resume --drop ID, or --drop --all' });
+      if (options.drop) throw new UsageError('--drop needs an id or --all', { hint: 'cloud resume --drop ID, or --drop --all' });
       return records(named.map(describeUnfinished), listShape);
     }
     const chosen = options.all && !options.drop ? chooseAll(invocation, named) : named;
@@ -90,8 +90,8 @@ export const resume = command({
     return await showRows(invocation, rows, { columns: ['id', 'kind', 'outcome'], id: 'id' });
   },
   examples: [
-    { line: 'cloud resume', help: 'What was interrupted, what of it is done and what is left' },
-    { line: 'cloud resume --all', help: 'Go on with everything' },
-    { line: 'cloud resume --drop --all', help: 'Clean up here and at the service' },
+    { line: 'cloud resume', help: 'List interrupted work, with what is done and left' },
+    { line: 'cloud resume --all', help: 'Resume everything' },
+    { line: 'cloud resume --drop --all', help: 'Discard everything' },
   ],
 });

@@ -82,7 +82,7 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
     },
     explain: (error) => {
       if (entry === undefined || entry.id === '' || declare?.().obstacle !== undefined) return error;
-      const line = `to go on: cloud resume ${entry.id}`;
+      const line = `to resume: cloud resume ${entry.id}`;
       if (error instanceof InterruptedError)
         return new InterruptedError(error.message, { hint: entry.doneItems > 0 ? `${entry.doneItems} done; ${line}` : line, cause: error });
       const isOpen = error instanceof PartialError || error instanceof NetworkError;

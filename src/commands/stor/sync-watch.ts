@@ -51,7 +51,7 @@ async function* runAgain(invocation: SyncInvocation, job: SyncJob, changes: Tree
     }
     if (isFirst && !world.interrupted.aborted) note(`Watching ${printSide(from)}; Ctrl-C ends it`);
     await (changes ? changes.wait(longest, world.interrupted) : pause(longest, world.interrupted));
-    if (world.interrupted.aborted) throw new InterruptedError('no longer watching');
+    if (world.interrupted.aborted) throw new InterruptedError('stopped watching');
   }
 }
 

@@ -102,7 +102,7 @@ describe('a batch whose answer is lost', () => {
 test('paths that cannot be inputs are refused with their line', async () => {
   await expect(feed(['-'], 'a\n/\n')).rejects.toThrow('stdin, line 2: /: the path has no account');
   await expect(feed(['-'], 'a\nb/../c\n')).rejects.toThrow('stdin, line 2: b/../c: "." and ".." are not names');
-  await expect(feed(['two\nlines'])).rejects.toThrow('inputs of a job are lines');
+  await expect(feed(['two\nlines'])).rejects.toThrow('an input of a job cannot contain a line end');
 });
 
 test('work ahead keeps the order of the items, its bound, and throws a failure in its turn', async () => {

@@ -41,9 +41,9 @@ test('options before the first phase hold for all; reducers only for reduces', (
 });
 
 test('what makes no phase is refused', () => {
-  expect(() => read('--map', 'wc', '--count', '2')).toThrow('--count is for reduce phases, and follows a map phase here');
-  expect(() => read('--count', '2', '--map', 'wc')).toThrow('--count is for reduce phases, and there is none');
-  expect(() => read('--asset', 'a.sh')).toThrow('--asset belongs to a phase, and there is none');
+  expect(() => read('--map', 'wc', '--count', '2')).toThrow('--count belongs to a reduce phase, but follows --map');
+  expect(() => read('--count', '2', '--map', 'wc')).toThrow('--count belongs to a reduce phase, but there is none');
+  expect(() => read('--asset', 'a.sh')).toThrow('--asset belongs to a phase, but there is none');
   expect(() => read('--map', ' ')).toThrow('--map needs a command');
   expect(() => read('--reduce', 'x', '--count', '129')).toThrow('--count: "129" is not a whole number from 1 to 128');
 });

@@ -35,7 +35,7 @@ test('where only the latest 100 are told of a job that runs, the rest is said to
   const service = createScripted();
   Object.assign(service.answers, { [status]: { body: jobRecord() }, [out]: { body: latest(250), headers: { 'result-set-size': '250' } } });
   expect(await collect(readStream(service.context, id, 'outputs', false))).toHaveLength(100);
-  expect(service.warnings).toEqual(['the service tells only the latest records: 150 are missing here until the job is done']);
+  expect(service.warnings).toEqual(['the service returns only the latest records: 150 are missing until the job is done']);
 });
 
 test('--follow gives each record once until the job is done, from whole streams', async () => {
