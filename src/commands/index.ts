@@ -27,12 +27,12 @@ export const nouns: readonly Noun[] = [
     },
     roles: {
       aliases: ['role'],
-      summary: 'Roles: who gets which policies',
+      summary: 'Roles: which members have which policies',
       load: async () => (await import('./roles/index.ts')).roles,
     },
     policies: {
       aliases: ['policy'],
-      summary: 'Policies: rules that say what the members of a role may do',
+      summary: 'Policies: rules for what the members of a role may do',
       load: async () => (await import('./policies/index.ts')).policies,
     },
     rbac: {

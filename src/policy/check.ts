@@ -20,7 +20,7 @@ function checkExact(word: string, place: Place, known: ReadonlySet<string>): Pla
   const granted = findFormerWord(word);
   if (granted !== undefined) {
     const current = granted.length === 1 ? granted[0] : undefined;
-    const message = `${quoteForMessage(word)} is a word of earlier policies and grants ${nameSome(granted)}: write ${current ?? 'these'}`;
+    const message = `${quoteForMessage(word)} is an obsolete name and grants ${nameSome(granted)}: write ${current ?? 'these'}`;
     return { message, place, ...(current !== undefined && { suggestion: current }) };
   }
   const lower = word.toLowerCase();
@@ -57,7 +57,7 @@ function checkFuzzy(identifier: Extract<Identifier, { kind: 'fuzzy' }>, place: P
     ...(fewer.length > 0 ? [`not allow ${nameSome(fewer)}`] : []),
   ];
   const message = `${quoteForMessage(written)} must match the whole action here; deployed services match loosely and ${differences.join(', and ')}`;
-  return { message: `${message}: naming the actions is safe everywhere`, place };
+  return { message: `${message}: to be portable, list the actions`, place };
 }
 
 function checkAction(identifier: Identifier, place: Place, known: ReadonlySet<string>): PlacedFinding | undefined {
@@ -71,20 +71,18 @@ function checkResource(identifier: Identifier, place: Place, known: ReadonlySet<
   if (identifier.kind !== 'exact' || identifier.text.startsWith('/')) return undefined;
   const word = quoteForMessage(identifier.text);
   if (known.has(identifier.text.toLowerCase()))
-    return { message: `${word} is read as a resource, so the rule never matches: put AND or a comma between actions`, place };
-  return { message: `${word} is not a path, so the rule never matches: leave resources to role tags, or write *`, place };
+    return { message: `${word} is parsed as a resource, so the rule never matches: separate actions by AND or a comma`, place };
+  return { message: `${word} is not a path, so the rule never matches: use role tags for resources, or write *`, place };
 }
 
 function checkPrincipals({ rule, placeOf }: PlacedRule): PlacedFinding[] {
   if (!rule.principals || rule.principals.kind === 'all') return [];
-  return [
-    { message: 'a rule with principals never matches: who may use it is said by the members of a role', place: placeOf(rule.principals) },
-  ];
+  return [{ message: 'a rule with principals never matches: use the members of a role instead', place: placeOf(rule.principals) }];
 }
 
 function checkNegative({ rule, can }: PlacedRule): PlacedFinding[] {
   if (!rule.negative) return [];
-  return [{ message: 'CAN NOT grants nothing and denies nothing: everything is denied until a rule allows it', place: can }];
+  return [{ message: 'CAN NOT has no effect: everything is denied until a rule allows it', place: can }];
 }
 
 function checkPowers({ rule, placeOf }: PlacedRule): PlacedFinding[] {
@@ -141,6 +139,6 @@ export function checkRules(rules: readonly string[], known: ReadonlySet<string>)
     const place = { offset: 0, length: text.length };
     if (same !== undefined) return [...findings, locate({ message: `this rule is the same as rule ${same + 1}`, place }, 'error', index)];
     if (alike === undefined) return findings;
-    return [...findings, locate({ message: `this rule says the same as rule ${alike + 1}`, place }, 'warning', index)];
+    return [...findings, locate({ message: `this rule is equivalent to rule ${alike + 1}`, place }, 'warning', index)];
   });
 }

@@ -16,7 +16,7 @@ export function findUnsupplied(condition: Condition, placeOf: PlaceOf): PlacedFi
     .map((comparison) => {
       const nearest = findNearest(comparison.name, usableNames);
       const hint = nearest === undefined ? '' : `: did you mean ${nearest}?`;
-      const message = `no request has a ${quoteForMessage(comparison.name)}, and a rule that looks at a missing name does not allow${hint}`;
+      const message = `no request has a ${quoteForMessage(comparison.name)}, and a rule that compares a missing name grants nothing${hint}`;
       return { message, place: placeOf(comparison) };
     });
 }
@@ -71,8 +71,8 @@ function checkTogether(parts: readonly Condition[], placeOf: PlaceOf): PlacedFin
 }
 
 function describeContradiction(comparison: Comparison, type: TypeName, placeOf: PlaceOf): PlacedFinding {
-  const hint = type === 'time' ? 'a span over midnight is written with OR' : 'OR joins alternatives';
-  const message = `with the comparisons of ${quoteForMessage(comparison.name)} before it, this can never hold: ${hint}`;
+  const hint = type === 'time' ? 'use OR for a range over midnight' : 'use OR for alternatives';
+  const message = `this contradicts earlier comparisons of ${quoteForMessage(comparison.name)} and is never true: ${hint}`;
   return { message, place: placeOf(comparison) };
 }
 

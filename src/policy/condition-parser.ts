@@ -42,8 +42,7 @@ function readAnd(reader: Reader, depth: number): Condition {
 
 function readNot(reader: Reader, depth: number): Condition {
   const next = reader.peek('name');
-  if (depth > deepestCondition)
-    throw reader.fail(`the condition has more than ${deepestCondition} parentheses or NOTs in each other`, next);
+  if (depth > deepestCondition) throw reader.fail(`the condition has more than ${deepestCondition} nested parentheses or NOTs`, next);
   if (reader.isWord(next, 'NOT')) {
     reader.read('name');
     return { kind: 'not', condition: readNot(reader, depth + 1) };
@@ -92,7 +91,7 @@ function failUntyped(reader: Reader, name: Token) {
   const likely = likelyTypes.get(name.text);
   const shown = /^[\w-]{1,40}$/.test(name.text) ? name.text : 'name';
   const form = `${shown}::${likely ?? 'string'}`;
-  return reader.fail(`${quoteForMessage(name.text)} has no known type: give it one, such as ${form}`, name);
+  return reader.fail(`${quoteForMessage(name.text)} has no known type: add one, such as ${form}`, name);
 }
 
 function readOperator(reader: Reader, type: TypeName): Operator {
@@ -150,7 +149,7 @@ function readPattern(reader: Reader): string {
   const { body, flags } = splitRegex(token.text);
   if (!/^\/[^]+\/[^/]*$/.test(token.text))
     throw reader.fail('LIKE takes a regular expression: /expression/flags, with the flags g, i, m, s, u', token);
-  if (!areFlags(flags)) throw reader.fail(`${quoteForMessage(flags)} are no flags: there are g, i, m, s, u, each once`, token);
+  if (!areFlags(flags)) throw reader.fail(`${quoteForMessage(flags)} are not valid flags: use g, i, m, s, u, each once`, token);
   const problem = findPatternProblem(body, flags);
   if (problem !== undefined) throw reader.fail(problem, token);
   return token.kind === 'quoted' ? `/${escapeSlashes(body)}/${flags}` : token.text;

@@ -24,10 +24,10 @@ const describeMissing: Readonly<Record<Missing, Words>> = {
   'broken-rule': (reason) => `${describeRule(reason)} cannot be read: ${reason.detail ?? ''}`,
   principal: (reason) => `${describeRule(reason)} names principals; rules here never do, so it does not apply`,
   negative: (reason) => `${describeRule(reason)} is a CAN NOT, which grants nothing`,
-  'not-resource': (reason, { path }) => `${describeRule(reason)} is about other resources than ${path}`,
-  'missing-name': (reason) => `${describeRule(reason)} looks at "${reason.detail ?? ''}", which this request does not have`,
-  'condition-false': (reason) => `${describeRule(reason)} does not apply, because this does not hold: ${reason.detail ?? ''}`,
-  'too-complex': (reason) => `${describeRule(reason)} takes more steps than a decision may`,
+  'not-resource': (reason, { path }) => `${describeRule(reason)} does not apply to ${path}`,
+  'missing-name': (reason) => `${describeRule(reason)} compares "${reason.detail ?? ''}", which this request does not have`,
+  'condition-false': (reason) => `${describeRule(reason)} does not apply, because this is false: ${reason.detail ?? ''}`,
+  'too-complex': (reason) => `${describeRule(reason)} exceeds the step limit of a decision`,
   'no-tag': (reason, { path, kind }) => {
     const alone = kind === 'member' ? ' (a tag of its collection does not count)' : '';
     return `${describeRule(reason)} allows it, but ${path} does not have the role tag ${reason.role ?? ''}${alone}`;
@@ -44,6 +44,6 @@ export function explainDecision(decision: Decision): string[] {
     const words = describeMissing[reason.missing](reason, decision.question);
     return reason.role === undefined ? `${words.charAt(0).toUpperCase()}${words.slice(1)}.` : `Role ${reason.role}: ${words}.`;
   });
-  const inactive = decision.inactive.map((role) => `Role ${role} would allow it, but is not active: ask for it with --role ${role}.`);
+  const inactive = decision.inactive.map((role) => `Role ${role} would allow it, but is not active: request it with --role ${role}.`);
   return [`Denied: ${caller} may not ${action} ${path}.`, ...reasons, ...inactive];
 }

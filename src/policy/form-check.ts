@@ -15,18 +15,18 @@ const comparisonParts = /^(?:"(?:[^"\\]|\\.)*"|[^\s"=<>!])*(\s*)(?:[=<>!]+)(\s*)
 function findTight(source: string): Difference | undefined {
   const [, before, after] = comparisonParts.exec(source) ?? [];
   if (before === undefined || (before !== '' && after !== '')) return undefined;
-  return { message: 'deployed services need blanks around an operator: name = value' };
+  return { message: 'deployed services need spaces around an operator: name = value' };
 }
 
 function findValue({ operator, name, type: written }: Comparison, value: string, isQuoted: boolean): Difference | undefined {
   const type = findType({ name, ...(written && { type: written }) });
   if (operator === 'LIKE' && /\s/u.test(value) && !isQuoted)
-    return { message: 'deployed services read an expression with blanks between quotation marks only: LIKE "/a b/"' };
+    return { message: 'deployed services require quotation marks around an expression with spaces: LIKE "/a b/"' };
   if (type === 'ip' && value.includes(':') && !isQuoted)
-    return { message: `deployed services take IPv6 between quotation marks only: "${value}"`, suggestion: `"${value}"` };
+    return { message: `deployed services require quotation marks around IPv6: "${value}"`, suggestion: `"${value}"` };
   if (type === 'boolean' && value !== value.toLowerCase())
     return {
-      message: `deployed services take true and false in lower case only, not ${quoteForMessage(value)}`,
+      message: `deployed services accept true and false in lower case only, not ${quoteForMessage(value)}`,
       suggestion: value.toLowerCase(),
     };
   if (type === 'time' && /^\d{1,2}:\d{2}$/u.test(value)) {
@@ -68,7 +68,7 @@ export function findForms(text: string, { rule, placeOf }: PlacedRule): PlacedFi
   const bare = identifiers.flatMap((identifier): PlacedFinding[] => {
     const { source } = slice(identifier);
     if (identifier.kind !== 'regex' || /::\s*regexp?$/u.test(source)) return [];
-    const message = `deployed services read ${quoteForMessage(source)} as a plain word: an expression is written ${source}::regex`;
+    const message = `deployed services read ${quoteForMessage(source)} as a plain word: write an expression as ${source}::regex`;
     return [{ message, place: placeOf(identifier), suggestion: `${source}::regex` }];
   });
   const comparisons = rule.condition === undefined ? [] : listComparisons(rule.condition);

@@ -19,7 +19,7 @@ export function findOmissions(rules: readonly string[]): Finding[] {
     const named = each.rule.actions.items.filter((identifier) => identifier.kind === 'exact' && identifier.text === 'putobject');
     return named.map((identifier): Finding => ({
       severity: 'warning',
-      message: 'putobject stores objects and does not grant PutMetadata: where stored headers may be changed too, add putmetadata',
+      message: 'putobject does not grant PutMetadata: to allow changes of stored headers, add putmetadata',
       place: { ...each.placeOf(identifier), rule },
     }));
   });

@@ -70,7 +70,7 @@ function readIdentifier(reader: Reader, role: ListRole): Identifier {
   if (token.kind === 'regex') return readRegexIdentifier(reader, token);
   if (token.kind !== 'word') throw reader.failMissing(role.one, token);
   reader.refuseReserved(token, role.one);
-  if (token.text === '*') throw reader.fail('* means everything and stands alone, not in a list', token);
+  if (token.text === '*') throw reader.fail('* means everything and cannot be in a list', token);
   if (token.text.startsWith('/') && !role.paths) throw failRegex(reader, token);
   return readFuzzy(token.text);
 }
@@ -119,7 +119,7 @@ function readFurther(reader: Reader, role: ListRole, items: Identifier[]): void 
 function refuseMore(reader: Reader, role: ListRole): void {
   const next = reader.peek('identifier');
   if (next.kind === ',' || reader.isWord(next, 'AND'))
-    throw reader.fail(`AND stands only before the last entry of a list, commas before that: ${role.example}`, next);
+    throw reader.fail(`write AND only before the last entry of a list, and commas before that: ${role.example}`, next);
 }
 
 function readCan(reader: Reader): { negative: boolean; place: Place } {
@@ -155,10 +155,7 @@ function readRule(reader: Reader): { rule: Rule; can: Place } {
   const word = reader.read('identifier');
   if (word.kind !== 'end' && !isConditionWord(word)) {
     reader.refuseClosing(word);
-    throw reader.fail(
-      `${quoteForMessage(word.text)} is one word too many: a list needs commas and AND, a condition IF, WHEN or WHERE`,
-      word,
-    );
+    throw reader.fail(`${quoteForMessage(word.text)} is unexpected: a list needs commas and AND, a condition IF, WHEN or WHERE`, word);
   }
   const condition = word.kind === 'end' ? undefined : parseCondition(reader, word);
   const rule: Rule = {

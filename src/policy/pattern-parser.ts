@@ -23,7 +23,7 @@ class PatternReader {
   }
 
   readChoice(): Node {
-    if (++this.#depth > deepest) throw new Unsupported(`has more than ${deepest} groups in each other`);
+    if (++this.#depth > deepest) throw new Unsupported(`has more than ${deepest} nested groups`);
     const options = [this.#readSequence()];
     while (this.#body[this.#at] === '|') {
       this.#at++;
@@ -68,7 +68,7 @@ class PatternReader {
     const opening = /\((?:\?(?:[:]|<?[=!]|<[^>]*>|))?/y;
     opening.lastIndex = this.#at;
     const sign = opening.exec(this.#body)?.[0] ?? '(';
-    if (/^\(\?<?[=!]$/.test(sign)) throw new Unsupported('looks ahead or behind');
+    if (/^\(\?<?[=!]$/.test(sign)) throw new Unsupported('uses lookahead or lookbehind');
     if (sign === '(?') throw new Unsupported('changes its flags in a group');
     this.#at += sign.length;
     const inner = this.readChoice();
@@ -85,7 +85,7 @@ class PatternReader {
   #readEscape(): Node {
     const next = this.#body[this.#at + 1] ?? '';
     if (next === 'b' || next === 'B') return this.#take('anchor', 2);
-    if (/[1-9k]/.test(next)) throw new Unsupported('refers back to a group');
+    if (/[1-9k]/.test(next)) throw new Unsupported('uses a backreference');
     const long = this.#unicode
       ? /\\(?:u\{[0-9A-Fa-f]+\}|[uU][dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|[pP]\{[^}]*\}|[^])/y
       : /\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|c[A-Za-z]|0[0-7]{0,2}|[^])/y;
@@ -113,7 +113,7 @@ export function parsePattern(body: string, flags: string): Node | { problem: str
   try {
     return new PatternReader(body, flags.includes('u')).readChoice();
   } catch (error) {
-    if (error instanceof Unsupported) return { problem: `the regular expression ${error.message}, which rules cannot` };
+    if (error instanceof Unsupported) return { problem: `the regular expression ${error.message}, which rules do not support` };
     throw error;
   }
 }

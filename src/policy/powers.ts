@@ -4,11 +4,11 @@ import type { Rule } from './rule.ts';
 /** Actions whose grant amounts to a grant of everything in the account, with the reason. */
 const powers: ReadonlyMap<string, string> = new Map([
   ['createkey', 'registers keys that sign as the account itself'],
-  ['createuserkey', 'registers keys that sign as any user, administrators too'],
-  ['createrole', 'makes roles with any policies and members'],
-  ['updaterole', 'gives roles any policies and members'],
+  ['createuserkey', 'registers keys that sign as any user, including administrators'],
+  ['createrole', 'creates roles with any policies and members'],
+  ['updaterole', 'changes the policies and members of any role'],
   ['updatepolicy', 'rewrites the rules of any policy'],
-  ['setroletags', 'puts role tags on anything, so that rules of the own roles hold there'],
+  ['setroletags', 'tags any resource with the roles of the user'],
 ]);
 
 /** The actions in a rule whose grant amounts to a grant of everything. */
@@ -22,6 +22,6 @@ function listPowers({ actions, negative }: Rule): string[] {
 export function describePowers(rule: Rule): string | undefined {
   const [first, ...others] = listPowers(rule);
   if (first === undefined) return undefined;
-  if (others.length === 0) return `${first} amounts to the right to everything in the account: it ${powers.get(first) ?? ''}`;
-  return `each of ${[first, ...others].join(', ')} amounts to the right to everything in the account`;
+  if (others.length === 0) return `${first} gives full control of the account: it ${powers.get(first) ?? ''}`;
+  return `each of ${[first, ...others].join(', ')} gives full control of the account`;
 }

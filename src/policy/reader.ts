@@ -62,12 +62,12 @@ export class Reader {
   failMissing(wanted: string, found: Token): PolicySyntaxError {
     if (found.kind === 'end') return this.fail(`${wanted} is missing at the end of the rule`, found);
     if (found.kind === '::')
-      return this.fail('"::" stands only between a name and its type: put words that hold it between quotation marks', found);
+      return this.fail('"::" is only allowed between a name and its type: put words that contain it in quotation marks', found);
     return this.fail(`${wanted} is missing before ${quoteForMessage(found.text)}`, found);
   }
 
   failExpected(wanted: string, form: string, found: Token): PolicySyntaxError {
-    const problem = found.kind === 'end' ? `${wanted} is missing` : `${wanted} should stand here, not ${quoteForMessage(found.text)}`;
+    const problem = found.kind === 'end' ? `${wanted} is missing` : `${wanted} is expected, not ${quoteForMessage(found.text)}`;
     return this.fail(`${problem}: ${form}`, found);
   }
 
@@ -75,10 +75,10 @@ export class Reader {
   refuseReserved(token: Token, wanted: string): void {
     const word = token.text.toUpperCase();
     if (token.kind !== 'word' || !reservedWords.has(word)) return;
-    throw this.fail(`${wanted} is missing before ${word}, which is a reserved word: between quotation marks it is a name`, token);
+    throw this.fail(`${wanted} is missing before ${word}, which is a reserved word: put it in quotation marks to use it as a name`, token);
   }
 
   refuseClosing(token: Token): void {
-    if (token.kind === ')') throw this.fail('this parenthesis closes nothing', token);
+    if (token.kind === ')') throw this.fail('unmatched closing parenthesis', token);
   }
 }

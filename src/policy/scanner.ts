@@ -98,7 +98,7 @@ export class Scanner {
     ends.lastIndex = this.position;
     const end = ends.exec(this.text)?.index ?? this.text.length;
     if (this.text[end] === '"')
-      throw this.fail('a quotation mark stands inside a word: put the whole word between quotation marks', { offset: end, length: 1 });
+      throw this.fail('a quotation mark inside a word: put the whole word in quotation marks', { offset: end, length: 1 });
     // Otherwise a name that begins with an operator sign would be an empty word, and the position would never advance.
     const length = Math.max(1, end - this.position);
     return this.#take('word', this.text.slice(this.position, this.position + length), length);
@@ -136,7 +136,7 @@ export class Scanner {
     const digits = this.text.slice(at + 2, at + 6);
     if (letter === 'u' && /^[0-9A-Fa-f]{4}$/.test(digits)) return { meaning: String.fromCharCode(Number.parseInt(digits, 16)), length: 6 };
     const length = Math.min(2, this.text.length - at);
-    throw this.fail('this escape is not known: between quotation marks write \\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX', {
+    throw this.fail('unknown escape: in quotation marks write \\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX', {
       offset: at,
       length,
     });

@@ -112,7 +112,7 @@ test('profiles of the same account with the same key are switched too; those of 
   expect(code).toBe(0);
   const { keyFile, switched } = JSON.parse(stdout) as Rotated;
   expect(switched).toEqual(['many-too', 'many']);
-  expect(stderr).toContain('profile elsewhere has the same key for another account or cloud and keeps it');
+  expect(stderr).toContain('profile elsewhere uses the same key for another account or service and keeps it');
   expect((await read('many-too')).keyFile).toBe(keyFile);
   expect(await read('elsewhere')).toEqual(other);
   await expectSigned('many');
@@ -169,7 +169,7 @@ test('what is not the key of the profile is not rotated', async () => {
     ['--user', 'jill'],
   ]) {
     const { code, stderr } = await user.here([...words, 'keys', 'rotate', '-y']);
-    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('replaces what profile local says')]);
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('overrides profile local')]);
   }
 });
 
@@ -205,7 +205,7 @@ test('a key with a passphrase gets one again, asked twice; a key of the agent be
   const terminal = openTerminal('cloud --profile locked keys rotate', { env: user.env, cwd: user.home });
   await terminal.until(/Passphrase of \S+: /);
   terminal.type('old secret\r');
-  for (const question of [/passphrase of the new key: /, /the same again: /, /Passphrase of \S+cloud-locked-\S+: /]) {
+  for (const question of [/passphrase of the new key: /, /repeat the passphrase: /, /Passphrase of \S+cloud-locked-\S+: /]) {
     await terminal.until(question);
     terminal.type('new secret\r');
   }

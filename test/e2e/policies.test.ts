@@ -23,11 +23,11 @@ test('a policy is created, its rules added and removed, renamed and deleted', as
   const last = await user.here(['policies', 'update', 'read-keys', '--remove-rule', 'CAN getkey']);
   expect([last.code, last.stderr]).toEqual([2, expect.stringContaining('hint: to delete it: cloud policies delete read-keys')]);
   const wrong = await user.here(['policies', 'create', 'wrong', '--rule', 'CAN listkeys getkey AND']);
-  const [, line = ''] = /\nhint: see the place: (.*)\n$/.exec(wrong.stderr) ?? [];
+  const [, line = ''] = /\nhint: to see where: (.*)\n$/.exec(wrong.stderr) ?? [];
   expect([wrong.code, line]).toEqual([1, "printf '%s\\n' 'CAN listkeys getkey AND' | cloud policies check -"]);
   expect((await user.shell(line)).stdout).toContain('CAN listkeys getkey AND');
   const second = await user.here(['policies', 'update', 'read-keys', '--add-rule', "MAY it's"]);
-  const [, place = ''] = /\nhint: see the place: (.*)\n$/.exec(second.stderr) ?? [];
+  const [, place = ''] = /\nhint: to see where: (.*)\n$/.exec(second.stderr) ?? [];
   expect((await user.shell(place)).stdout).toContain("MAY it's");
   const warned = await user.here(['policies', 'update', 'read-keys', '--add-rule', 'CAN getKey', '--wait']);
   expect(warned.stderr).toContain('warning: rule 2: actions are in lower case: "getKey" never matches, write getkey');
@@ -83,7 +83,7 @@ test('simulate answers from a document, with the way that leads to the answer', 
   expect(JSON.parse(inactive.stdout)).toMatchObject({ allowed: false, inactive: ['ops'], reasons: [{ role: 'dev', missing: 'no-tag' }] });
   expect((await ask('getkey', 'keys/laptop', '--source', '10.1.2.3', '--with-role', 'ops', '--expect', 'allow')).code).toBe(0);
   const kind = await ask('getkey', 'keys');
-  expect([kind.code, kind.stderr]).toEqual([2, expect.stringContaining('getkey is not done to keys\nhint: it is done to keys/KEY')]);
+  expect([kind.code, kind.stderr]).toEqual([2, expect.stringContaining('getkey does not apply to keys\nhint: it applies to keys/KEY')]);
   const action = await ask('lstkeys', 'keys');
   expect([action.code, action.stderr]).toEqual([2, expect.stringContaining('did you mean listkeys?')]);
 });
@@ -114,7 +114,7 @@ test('who-can lists everybody who may, through what, and who has to ask for a ro
     expect.stringContaining('a condition on "sourceip" allow nobody here'),
   ]);
   const kind = await ask('getkey', 'keys');
-  expect([kind.code, kind.stderr]).toEqual([2, expect.stringContaining('hint: it is done to keys/KEY')]);
+  expect([kind.code, kind.stderr]).toEqual([2, expect.stringContaining('hint: it applies to keys/KEY')]);
 });
 
 test('what is not there yet has the role tags of the directory that it would be in', async () => {
@@ -151,7 +151,7 @@ test('a refused sub-user is pointed to the question that explains the refusal, a
   await user.json('policies', 'create', 'list', '--rule', 'CAN listkeys', '--wait');
   await user.json('roles', 'create', 'lister', '--member', 'alice', '--policy', 'list', '--wait');
   await user.json('roles', 'tags', 'set', 'keys', 'lister');
-  expect((await user.shell(line)).stdout).toContain('Role lister would allow it, but is not active: ask for it with --role lister.');
+  expect((await user.shell(line)).stdout).toContain('Role lister would allow it, but is not active: request it with --role lister.');
   expect((await asAlice('keys', 'list', '--role', 'lister')).code).toBe(0);
 });
 

@@ -78,11 +78,11 @@ test('impact of a role that is deleted, and of what changes nothing', async () =
 
 test.each([
   [['rbac', 'impact'], 2, 'missing argument FILE'],
-  [['rbac', 'impact', 'start.yaml', '--delete-role', 'dev'], 2, '--delete-role is instead of a document'],
-  [['rbac', 'impact', '--delete-role', 'dev', '--prune'], 2, '--prune is about a document'],
+  [['rbac', 'impact', 'start.yaml', '--delete-role', 'dev'], 2, '--delete-role cannot be combined with FILE'],
+  [['rbac', 'impact', '--delete-role', 'dev', '--prune'], 2, '--prune needs a document'],
   [['rbac', 'impact', '--delete-role', 'nothere'], 3, 'role "nothere" does not exist'],
   [['rbac', 'impact', 'nothere.yaml'], 2, 'no such file'],
-  [['rbac', 'impact', 'start.yaml', '--at', 'later'], 2, '"later" is not a moment'],
+  [['rbac', 'impact', 'start.yaml', '--at', 'later'], 2, '"later" is not a time'],
   [['rbac', 'graph', '-o', 'svg'], 2, '"svg" is not one of dot, mermaid, json, yaml'],
 ])('%j is refused', async (words, code, message) => {
   const refused = await user.here(words);

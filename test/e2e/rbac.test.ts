@@ -132,7 +132,7 @@ test('changes one after the other are not lost although reads lag', async () => 
 });
 
 test('a rule or role that gives somebody the right to everything is named by check, diff and apply', async () => {
-  const power = 'createrole amounts to the right to everything in the account';
+  const power = 'createrole gives full control of the account';
   const checked = await user.here(['policies', 'check', '-'], { input: 'CAN createrole\n' });
   expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining(power)]);
   const file = user.write(

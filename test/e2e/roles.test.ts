@@ -113,7 +113,7 @@ test('edit opens the role as YAML, opens it again with the refusal, and keeps wh
   expect(seen.stdout).toContain('default_members:\n  - nobody\n');
   const kept = await edit('sed -i s/alice/nobody/');
   expect(kept.code).toBe(1);
-  const file = /your text is kept in (\S+)/.exec(kept.stderr)?.[1] ?? '';
+  const file = /your text is saved in (\S+)/.exec(kept.stderr)?.[1] ?? '';
   expect((await user.shell(`cat ${file}`)).stdout).toContain('- nobody');
   expect(pick(await user.json<Role>('roles', 'get', 'edited'))).toMatchObject({ members: { alice: true } });
 });

@@ -97,7 +97,7 @@ test('profile edit without options opens the settings in an editor, and keeps no
   const refused = await edit('sed -i s/https:/htp:/');
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringMatching(/"htp:\/\/c\.example" is not the URL.*; your text is kept in /),
+    expect.stringMatching(/"htp:\/\/c\.example" is not the URL.*; your text is saved in /),
   ]);
   expect(await user.json('profile', 'get', 'edited')).toMatchObject({ url: 'https://c.example' });
 });
@@ -117,7 +117,7 @@ test('gates show what differs, checks of policies fail with 1, and an editor nob
   expect((await user.here(['policies', 'check', 'bad.rules'])).code).toBe(1);
   user.write('edit.sh', 'echo once >> runs; sed -i s/CAN/CANNOT/ "$1"\n');
   const edited = await user.cloud(['policies', 'edit', 'p1'], { env: { EDITOR: `sh ${join(user.home, 'edit.sh')}` } });
-  expect([edited.code, edited.stderr.includes('your text is kept in')]).toEqual([edited.code === 0 ? 2 : edited.code, true]);
+  expect([edited.code, edited.stderr.includes('your text is saved in')]).toEqual([edited.code === 0 ? 2 : edited.code, true]);
   expect((await user.shell('cat runs')).stdout).toBe('once\nonce\n');
 });
 

@@ -68,7 +68,7 @@ async function type(line: string): Promise<{ code: number | null; raw: string }>
   const typed = line === 'cloud local start' ? `${line} --compute-port 0 --stor-port 0` : line;
   const session = openTerminal(typed, { env: user.env, cwd: root, columns: 120, limit: 120_000 });
   if (line.startsWith('cloud users create')) {
-    for (const question of [/new password of jill: $/, /the same again: $/]) {
+    for (const question of [/new password of jill: $/, /repeat the password: $/]) {
       await session.until(question);
       session.type('open sesame 1\r');
     }

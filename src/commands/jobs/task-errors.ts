@@ -34,7 +34,7 @@ async function readEnd(body: ByteStream, most: number): Promise<string> {
     }
   }
   const end = Buffer.concat(pieces).subarray(-most);
-  return `${all > end.length ? `... ${all - end.length} earlier bytes\n` : ''}${end.toString()}`;
+  return `${all > end.length ? `... ${all - end.length} bytes before\n` : ''}${end.toString()}`;
 }
 
 /** Reads the end of a failed task's stderr; undefined when it was not saved or may not be read. */

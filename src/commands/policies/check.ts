@@ -55,16 +55,16 @@ function conclude({ note, args }: Pick<Context, 'note'> & { args: { file: string
       `${args.file === '-' ? 'stdin' : args.file}: ${countOf(errors, 'error')} and ${warnings} in ${countOf(rules, 'rule')}`,
       {
         allFailed: exitCodes.failed,
-        hint: 'the language: cloud help policy-language',
+        hint: 'the policy language: cloud help policy-language',
       },
     );
-  note(`${countOf(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
+  note(`${countOf(rules, 'rule')}, ${rows.length === 0 ? 'no errors or warnings' : `${warnings}, no errors`}`);
 }
 
 export const check = command({
   summary: 'Check rules without a service: syntax, unknown actions, rules that grant nothing',
   description:
-    'FILE has one rule a line, or is YAML or JSON: a policy, a list of policies or of rules, or what cloud rbac export wrote. Errors are what the service refuses, and set the exit code 1; warnings are what it takes and what grants nothing, or not everywhere the same, or amounts to the right to everything in the account.',
+    'FILE has one rule per line, or is YAML or JSON: a policy, a list of policies or of rules, or the output of cloud rbac export. Errors are rules that the service refuses; they set the exit code 1. Warnings are rules that the service accepts, but that grant nothing, differ between services, or grant full control of the account.',
   arguments: { file: one('File with rules; - for stdin', { values: 'file' }) },
   run: async (invocation) => {
     const { args } = invocation;

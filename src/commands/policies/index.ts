@@ -17,9 +17,9 @@ import { editYaml } from '../rbac/editor.ts';
 import { findPolicy, isUuid, readUuid, requirePolicy } from '../../lookup/find.ts';
 import { isShownAs, readCurrent, requireUnchanged } from '../../rbac/settle.ts';
 
-const policyHelp = 'Name, id, or beginning of an id';
-const fromHelp = 'Name, description and rules from a JSON or YAML file; - for stdin; options win';
-const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE for the content of a file';
+const policyHelp = 'Name, id, or first characters of an id';
+const fromHelp = 'JSON or YAML file with name, description and rules; - for stdin; options take precedence';
+const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE reads a file';
 const columns = ['name', 'rules', 'description', 'id'];
 
 /** Fields of a policy to create or change. */
@@ -51,7 +51,7 @@ async function explainRules<T>(rules: readonly string[], work: () => Promise<T>)
     const [, place] = /rules\[(\d+)\]/.exec(error.message) ?? [];
     const rule = place === undefined ? undefined : rules[Number(place)];
     const line = rule === undefined ? 'cloud policies check FILE' : `printf '%s\\n' ${quoteShell(rule)} | cloud policies check -`;
-    throw withHint(error, `see the place: ${line}`);
+    throw withHint(error, `to see where: ${line}`);
   }
 }
 
@@ -95,11 +95,11 @@ const update = changeCommand({
   arguments: { policy: one(policyHelp, { values: 'policy' }) },
   options: {
     name: text('New name', { placeholder: 'NAME' }),
-    description: text('New description; an empty text clears it'),
+    description: text('New description; empty to clear it'),
     rule: texts('Rule that replaces all rules', { placeholder: 'RULE', values: 'rule' }),
     addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
     removeRule: texts('Rule to remove', { placeholder: 'RULE', values: 'rule' }),
-    from: filePath('Fields to replace from a JSON or YAML file; - for stdin'),
+    from: filePath('JSON or YAML file with fields to replace; - for stdin'),
     ...waitOptions,
   },
   id: 'name',
@@ -128,9 +128,9 @@ const update = changeCommand({
   },
   done: (policy) => `Updated policy ${policy.name}`,
   examples: [
-    { line: "cloud policies update read-keys --add-rule 'CAN listusers'", help: 'One rule more' },
-    { line: "cloud policies update read-keys --remove-rule 'CAN listusers' --name keys", help: 'One less, and another name' },
-    { line: "cloud policies update read-keys --rule 'CAN listkeys'", help: 'This rule instead of all others' },
+    { line: "cloud policies update read-keys --add-rule 'CAN listusers'", help: 'Add a rule' },
+    { line: "cloud policies update read-keys --remove-rule 'CAN listusers' --name keys", help: 'Remove a rule and rename' },
+    { line: "cloud policies update read-keys --rule 'CAN listkeys'", help: 'Replace all rules' },
   ],
 });
 
@@ -153,7 +153,7 @@ async function openPolicy(context: Context, word: string): Promise<Policy> {
 
 const edit = command({
   summary: 'Edit a policy in your editor',
-  description: 'Opens the policy as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
+  description: 'Opens the policy as YAML in $VISUAL or $EDITOR. If the text is refused, it is opened again with the reason above it.',
   arguments: { policy: one(policyHelp, { values: 'policy' }) },
   options: waitOptions,
   run: async (invocation) => {
@@ -162,7 +162,7 @@ const edit = command({
     const { id: _id, ...fields } = policyDocument;
     const edited = await editYaml(invocation, {
       name: `policy-${before.name}`,
-      help: 'Rules are CAN <actions> WHEN <conditions>. Save and leave; an unchanged text changes nothing.',
+      help: 'Rules are CAN <actions> WHEN <conditions>. Save and exit; an unchanged text changes nothing.',
       value: { name: before.name, description: before.description ?? '', rules: before.rules },
       save: async (file) => {
         const { name = before.name, description = '', rules = [] }: PolicyFields = await readRecord(world, file, fields);
@@ -187,7 +187,7 @@ const edit = command({
 });
 
 export const policies = group({
-  summary: 'Policies: rules that say what the members of a role may do',
+  summary: 'Policies: rules for what the members of a role may do',
   commands: {
     list: listCommand({
       summary: 'List the policies',
@@ -236,7 +236,7 @@ export const policies = group({
       isShown: async ({ compute, account }, ids) => (await compute.listPolicies({ account })).some(({ id }) => ids.includes(id)),
       examples: [
         { line: 'cloud policies delete read-keys', help: 'Asks first' },
-        { line: 'cloud policies delete read-keys old --yes', help: 'Several, without a question' },
+        { line: 'cloud policies delete read-keys old --yes', help: 'Several, without confirmation' },
       ],
     }),
     check,

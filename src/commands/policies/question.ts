@@ -12,15 +12,15 @@ import { accountWord, collections, readResource, type Resource } from '../../loo
 /** Arguments and options of questions about rights. */
 export const questionArguments = {
   action: one('Operation in lower case: listkeys, getimage, putobject', { values: 'action' }),
-  resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions', {
+  resource: one('Resource: keys, keys/laptop, images/NAME, account; for storage actions a path', {
     values: 'resource',
   }),
 };
 export const conditionOptions = {
-  at: text('When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent', { placeholder: 'TIME' }),
-  source: text('Address that the request comes from', { placeholder: 'IP' }),
+  at: text('Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default now', { placeholder: 'TIME' }),
+  source: text('Source address of the request', { placeholder: 'IP' }),
 };
-export const fromOption = text('Ask this document instead of the account', { placeholder: 'FILE', values: 'file' });
+export const fromOption = text('Use this document instead of the account', { placeholder: 'FILE', values: 'file' });
 
 /** The operation of an action; undefined for actions on instances. */
 export function findOperation(action: string): Operation | undefined {
@@ -59,7 +59,7 @@ export function readSubject(action: string, word: string, account: string): Reso
   const resource = readResource(trimmed === '' ? accountWord : trimmed, account);
   const subject = operation && findSubject(operation);
   if (subject && (subject.kind !== resource.kind || !isLike(subject.pattern, resource.path))) {
-    throw new UsageError(`${action} is not done to ${resource.path}`, { hint: `it is done to ${subject.pattern}` });
+    throw new UsageError(`${action} does not apply to ${resource.path}`, { hint: `it applies to ${subject.pattern}` });
   }
   return resource;
 }
@@ -88,7 +88,7 @@ export function readMoment(text: string, now: number): number {
   const seconds = readTime(day === undefined ? first : (second ?? '12:00'));
   const isWhole = more.length === 0 && (day !== undefined || second === undefined);
   if (!isWhole || seconds === undefined) {
-    throw new UsageError(`--at: "${text}" is not a moment`, { hint: 'write 2024-05-01T09:00Z, 09:00 or "monday 09:00" (UTC)' });
+    throw new UsageError(`--at: "${text}" is not a time`, { hint: 'write 2024-05-01T09:00Z, 09:00 or "monday 09:00" (UTC)' });
   }
   const today = new Date(now);
   const midnight = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
@@ -99,6 +99,6 @@ export function readMoment(text: string, now: number): number {
 /** Reads `--source`. @throws {UsageError} unless it is an IP address */
 export function readSource(text: string): string {
   if (isIP(text) === 0)
-    throw new UsageError(`--source: "${text}" is no IP address`, { hint: 'write an address such as 10.1.2.3 or 2001:db8::1' });
+    throw new UsageError(`--source: "${text}" is not an IP address`, { hint: 'write an address such as 10.1.2.3 or 2001:db8::1' });
   return text;
 }

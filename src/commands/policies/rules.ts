@@ -74,7 +74,10 @@ async function parseStructure(text: string): Promise<unknown> {
   try {
     value = document.toJS();
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { hint: 'write the values out', cause: error });
+    throw new UsageError(error instanceof Error ? error.message : String(error), {
+      hint: 'write the values without anchors and aliases',
+      cause: error,
+    });
   }
   return typeof value === 'object' && value !== null ? value : undefined;
 }

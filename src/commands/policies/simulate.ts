@@ -26,18 +26,18 @@ function show(context: Context, decision: Decision): Output {
 }
 
 export const simulate = command({
-  summary: 'Say whether a user may do something, and why or why not',
+  summary: 'Simulate a request: is it allowed, and why',
   description:
-    'Answers as the service would, from the roles, policies and role tags of the account, or offline from what cloud rbac export wrote. USER is a sub-user, or account:LOGIN for another account. The exit code is 0 whatever the answer is, unless --expect says what it should be.',
+    'Decides as the service does, from the roles, policies and role tags of the account, or offline from the output of cloud rbac export. USER is a sub-user, or account:LOGIN for another account. The exit code is 0 whatever the result, unless --expect is given.',
   arguments: {
-    user: one('Login, id, or beginning of an id', { values: 'user' }),
+    user: one('Login, id, or first characters of an id', { values: 'user' }),
     ...questionArguments,
   },
   options: {
-    withRole: texts('Role that the request asks for instead of the default ones; * for all', { placeholder: 'NAME', values: 'role' }),
+    withRole: texts('Role to activate instead of the default roles; * for all', { placeholder: 'NAME', values: 'role' }),
     ...conditionOptions,
     from: fromOption,
-    expect: choice('Fail when the answer is another', ['allow', 'deny'], { placeholder: 'ANSWER' }),
+    expect: choice('Fail if the result differs', ['allow', 'deny'], { placeholder: 'ANSWER' }),
   },
   run: async (invocation) => {
     const { args, options } = invocation;
@@ -61,7 +61,7 @@ export const simulate = command({
   },
   examples: [
     { line: 'cloud policies simulate alice listkeys keys', help: 'May alice list the keys?' },
-    { line: 'cloud policies simulate alice getkey keys/laptop --with-role ops --at "monday 03:00"', help: 'With another role, at night' },
-    { line: 'cloud policies simulate alice listimages images --from rbac.yaml --expect allow', help: 'A test of a document, offline' },
+    { line: 'cloud policies simulate alice getkey keys/laptop --with-role ops --at "monday 03:00"', help: 'With another role and time' },
+    { line: 'cloud policies simulate alice listimages images --from rbac.yaml --expect allow', help: 'Test a document offline' },
   ],
 });

@@ -45,9 +45,9 @@ export function listHolders({ access, account }: Place, question: Question): { h
 }
 
 export const whoCan = command({
-  summary: 'List everybody who may do something, and through which role, policy and rule',
+  summary: 'List who may do something, and by which role, policy and rule',
   description:
-    'Answers as the service would for the account, every sub-user and every other account that is a member of a role. ASK names the roles of which one has to be asked for with --role; where it is empty, the default roles are enough.',
+    'Decides as the service does, for the account, every sub-user and every other account that is a member of a role. ASK lists roles, one of which must be requested with --role; if it is empty, the default roles suffice.',
   arguments: questionArguments,
   options: { ...conditionOptions, from: fromOption },
   run: async (invocation) => {
@@ -59,7 +59,7 @@ export const whoCan = command({
     const { holders, missing } = listHolders(place, { action, resource, context });
     for (const name of missing) {
       const hint = ['sourceip', 'ip'].includes(name) ? ': give --source IP' : '';
-      note(`Rules with a condition on "${name}" allow nobody here, because the question does not say it${hint}`);
+      note(`Rules with a condition on "${name}" allow nobody here, because its value is not given${hint}`);
     }
     return records(holders, {
       columns: ['user', 'ask', 'role', 'policy', 'rule', { key: 'tag', long: true }],
@@ -70,6 +70,6 @@ export const whoCan = command({
   examples: [
     { line: 'cloud policies who-can deleteimage images/debian-12', help: 'Who may delete this image?' },
     { line: 'cloud policies who-can getobject backups/disk.img --at "sunday 03:00"', help: 'Who may read this object on Sunday night?' },
-    { line: 'cloud policies who-can listkeys keys --from rbac.yaml -o name', help: 'Of a document, offline' },
+    { line: 'cloud policies who-can listkeys keys --from rbac.yaml -o name', help: 'In a document, offline' },
   ],
 });

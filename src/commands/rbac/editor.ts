@@ -44,7 +44,7 @@ function chooseEditor({ world }: Context): string {
   const chosen = world.env['VISUAL'] || world.env['EDITOR'];
   if (chosen) return chosen;
   if (canAsk(world)) return 'vi';
-  throw new UsageError('there is no terminal to edit at', { hint: 'set EDITOR to a command that changes the file it is given' });
+  throw new UsageError('there is no terminal for the editor', { hint: 'set EDITOR to a command that changes the file it is given' });
 }
 
 /** Runs the user's editor on a file and waits for it to end. */
@@ -109,7 +109,7 @@ function strip({ message, hint }: CloudError, file: string): string {
 
 /** Returns the error with the name of the file that has the text. */
 function keep(error: CloudError, file: string): CloudError {
-  const message = `${error.message.replace(`${file}: `, '')}; your text is kept in ${file}`;
+  const message = `${error.message.replace(`${file}: `, '')}; your text is saved in ${file}`;
   if (error instanceof LocalError) return new LocalError(message, { cause: error, hint: error.hint });
   if (!(error instanceof ApiError)) return new UsageError(message, { cause: error, hint: error.hint });
   return withHint(error, error.hint, message);

@@ -39,7 +39,7 @@ export async function readEntryTags(
   const known = new Set(entries.map(([path]) => path));
   const missing = Object.keys(trees).find((path) => isStoragePath(path) && !known.has(path));
   if (missing !== undefined) {
-    throw new NotFoundError(`trees: ${missing} does not exist`, { hint: `cloud stor mkdir ${missing}, or take it out of the document` });
+    throw new NotFoundError(`trees: ${missing} does not exist`, { hint: `cloud stor mkdir ${missing}, or remove it from the document` });
   }
   return Object.fromEntries(entries);
 }

@@ -25,7 +25,7 @@ export async function collectPasswords(context: Context, changes: readonly Chang
     if (step.do !== 'createUser') continue;
     const { login, password: reference } = step.user;
     if (reference === undefined) {
-      passwords.set(login, await askNewPassword(context, login, `name a variable in the file: password: $NAME`));
+      passwords.set(login, await askNewPassword(context, login, `give an environment variable in the file: password: $NAME`));
       continue;
     }
     const password = context.world.env[reference.slice(1)];

@@ -66,7 +66,7 @@ export async function readAccount(context: Context, roots: readonly string[] = [
   const paths = listTaggable(state);
   const trees = [...new Set(roots.map((root) => (isStoragePath(root) ? root : normalisePath(root, state))))];
   const missing = trees.find((root) => !isStoragePath(root) && !paths.includes(root));
-  if (missing !== undefined) throw new NotFoundError(`--tree: ${missing} is not there`);
+  if (missing !== undefined) throw new NotFoundError(`--tree: ${missing} does not exist`);
   const entries = await readEntryTags(context, Object.fromEntries(trees.map((root) => [root, []])));
   const tags = { ...(await readTags(context, paths, state)), ...entries };
   const inTrees = [...paths, ...Object.keys(entries)].filter((path) => trees.some((root) => isInTree(path, root)));

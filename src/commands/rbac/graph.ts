@@ -8,12 +8,12 @@ import { readAccount } from './export.ts';
 import { fileHelp } from './words.ts';
 
 export const graph = command({
-  summary: 'Draw who has which roles, what these allow, and where their tags are',
+  summary: 'Draw users, roles, policies and tagged resources as a graph',
   description:
-    'Of the account, or of a document. Dashed lines lead from users to roles that they have to ask for, dotted ones from roles to what has their tag.',
-  arguments: { file: maybe(`${fileHelp}; the account when absent`, { values: 'file' }) },
+    'Draws the account, or a document. Dashed lines lead from users to roles that they must request, dotted lines from roles to the resources with their tag.',
+  arguments: { file: maybe(`${fileHelp}; default the account`, { values: 'file' }) },
   options: {
-    output: choice('Form of the output: dot is for Graphviz, mermaid for Markdown', ['dot', 'mermaid', 'json', 'yaml'], {
+    output: choice('Output format: dot for Graphviz, mermaid for Markdown', ['dot', 'mermaid', 'json', 'yaml'], {
       short: 'o',
       placeholder: 'FORM',
     }),
@@ -28,6 +28,6 @@ export const graph = command({
   },
   examples: [
     { line: 'cloud rbac graph > access.dot', help: 'For Graphviz: dot -Tsvg access.dot' },
-    { line: 'cloud rbac graph rbac.yaml -o mermaid', help: 'A document, as a chart that Markdown shows' },
+    { line: 'cloud rbac graph rbac.yaml -o mermaid', help: 'A document as a Mermaid chart' },
   ],
 });

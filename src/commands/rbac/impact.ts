@@ -80,23 +80,23 @@ function summarise(effects: readonly Effect[]): string {
 }
 
 export const impact = command({
-  summary: 'Show what a document, or deleting a role, would grant to and revoke from each user',
+  summary: 'Show the permissions that users would gain and lose',
   description:
-    'Nothing is changed. Every user is asked about every action on every resource, before and after, at the moment of --at and from the address of --source. BEFORE and AFTER are yes, no, or the role that has to be asked for with --role. Objects in trees of the document are listed where their role tags change; tagged:ROLE stands for each other object and each instance with this role tag, and * for every one. What would be deleted itself is not listed. Rules that name single objects themselves are not asked about these.',
+    'Compares the account with the result of applying a document or deleting a role; nothing is changed. Every action of every user on every resource is decided before and after, at the time of --at and from the address of --source. BEFORE and AFTER are yes, no, or the role that must be requested with --role. Objects in trees of the document are listed if their role tags change. tagged:ROLE means all other objects and instances with this role tag, and * means all. Deleted resources are not listed. Rules that name single objects are not evaluated for these objects.',
   arguments: { file: maybe(fileHelp, { values: 'file' }) },
   options: {
-    deleteRole: texts('Role that would be deleted, instead of a document', { placeholder: 'NAME', values: 'role' }),
+    deleteRole: texts('Role to delete, instead of a document', { placeholder: 'NAME', values: 'role' }),
     prune: flag(pruneHelp),
     ...conditionOptions,
   },
   run: async (invocation) => {
     const { args, options, note } = invocation;
     if ((args.file === undefined) === (options.deleteRole.length === 0)) {
-      throw new UsageError(args.file === undefined ? 'missing argument FILE' : '--delete-role is instead of a document', {
+      throw new UsageError(args.file === undefined ? 'missing argument FILE' : '--delete-role cannot be combined with FILE', {
         hint: 'cloud rbac impact FILE, or cloud rbac impact --delete-role NAME',
       });
     }
-    if (options.prune && args.file === undefined) throw new UsageError('--prune is about a document');
+    if (options.prune && args.file === undefined) throw new UsageError('--prune needs a document');
     const document = args.file === undefined ? undefined : await readDocument(invocation, args.file);
     const conditions = readConditions(invocation, undefined, options);
     const effects = await findEffects(invocation, { document, deletedRoles: options.deleteRole, prune: options.prune }, conditions);
@@ -104,7 +104,7 @@ export const impact = command({
     return records(effects, { columns: ['user', 'change', 'resource', 'actions', 'before', 'after'], id: 'user' });
   },
   examples: [
-    { line: 'cloud rbac impact rbac.yaml', help: 'Who would gain and lose what if this document were applied?' },
-    { line: 'cloud rbac impact --delete-role dev -j', help: 'Who would lose what without the role dev? As JSON' },
+    { line: 'cloud rbac impact rbac.yaml', help: 'The effect of applying a document' },
+    { line: 'cloud rbac impact --delete-role dev -j', help: 'The effect of deleting a role, as JSON' },
   ],
 });

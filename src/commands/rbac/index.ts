@@ -79,7 +79,7 @@ const applyOptions = {
   prune: flag(pruneHelp),
   dryRun: flag('Only show what would be done'),
   yes: flag('Do not ask before deleting', { short: 'y' }),
-  waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
+  waitTimeout: duration('Maximum time to wait until reads show the changes; default 60s'),
 };
 
 /** The changes to apply, and the document to check afterwards that reads show them. */
@@ -105,7 +105,7 @@ async function* applyChanges(context: Context, work: Work): AsyncGenerator<Chang
       if (at === 0) throw nameStep(error, change);
       await context.fail(error, `${change.kind} ${change.name}`);
       const left = changes.slice(at).map(({ kind, name }) => `${kind} ${name}`);
-      context.warn(`${at} of ${changes.length} changes are done. Not done: ${left.join(', ')}. The same command goes on from here`);
+      context.warn(`${at} of ${changes.length} changes are done. Not done: ${left.join(', ')}. To continue, repeat the command`);
       await waitForChanges(context, work, changes.slice(0, at));
       return;
     }
@@ -146,15 +146,15 @@ async function prepare(
   const passwords = await collectPasswords(context, changes);
   const waited = asks || changes.some(({ step }) => step.do === 'createUser' && step.user.password === undefined);
   if (waited && !isSamePlan((await planFor(context, document, options.prune)).changes, changes)) {
-    throw new LocalError('the account was changed by somebody else in the meantime: nothing was done', { hint: 'run the command again' });
+    throw new LocalError('the account was changed concurrently: nothing was done', { hint: 'run the command again' });
   }
   return createExecutor(context, planned.state, passwords);
 }
 
 const apply = command({
-  summary: 'Change the account so that it has what a document says',
+  summary: 'Apply a document to the account',
   description:
-    'Does what cloud rbac diff shows, in an order in which each step can be done, and waits until reads show it. Parts and fields that the document does not have are left alone; what a part does not mention is deleted with --prune only, after a question. Entries with an id are renamed, not made anew. Passwords of new users come from the environment variable that the document names, or are asked for. After a refusal the same command goes on.',
+    'Makes the changes that cloud rbac diff shows, in an order that works, and waits until reads show them. Sections and fields that are not in the document are not changed. Entries missing from a section are deleted only with --prune, after confirmation. Entries with an id are renamed, not recreated. Passwords of new users come from the environment variable that the document names, or from a prompt. If a change is refused, repeat the command to continue.',
   arguments: { file: one(fileHelp, { values: 'file' }) },
   options: applyOptions,
   run: async (invocation) => {
@@ -176,19 +176,19 @@ const apply = command({
   },
   examples: [
     { line: 'cloud rbac apply rbac.yaml --dry-run', help: 'What would be done' },
-    { line: 'cloud rbac apply rbac.yaml --prune --yes', help: 'Make the account exactly as the document, without a question' },
+    { line: 'cloud rbac apply rbac.yaml --prune --yes', help: 'Make the account equal to the document, without confirmation' },
   ],
 });
 
 export const rbac = group({
   summary: 'Access control of the account as one document',
   description:
-    'The document has the users with their keys, the policies, the roles and the role tags of what the compute service has. Under trees it has role tags of whole collections and directories: each entry is for the path and everything in it, and that of a deeper path comes first.',
+    'The document contains the users with their keys, the policies, the roles and the role tags of resources of the compute service. trees contains role tags of whole collections and directories: each entry applies to the path and everything below it, and the entry of a deeper path takes precedence.',
   commands: {
     export: command({
-      summary: 'Write users with their keys, policies, roles and role tags as one YAML document',
+      summary: 'Export users, keys, policies, roles and role tags as YAML',
       options: {
-        tree: texts('Collection or directory whose role tags are written as a tree, with what differs in it', { placeholder: 'PATH' }),
+        tree: texts('Collection or directory whose role tags are exported as a tree, with the exceptions in it', { placeholder: 'PATH' }),
       },
       run: async (invocation) => {
         const { account, options } = invocation;
@@ -200,15 +200,15 @@ export const rbac = group({
         return text(`${heading}${await printText(document)}`);
       },
       examples: [
-        { line: 'cloud rbac export > rbac.yaml', help: 'Everything, for keeping and editing' },
-        { line: 'cloud rbac export -j --columns roles', help: 'The roles alone, as JSON' },
+        { line: 'cloud rbac export > rbac.yaml', help: 'Export everything' },
+        { line: 'cloud rbac export -j --columns roles', help: 'Only the roles, as JSON' },
         { line: 'cloud rbac export --tree users --tree stor/photos', help: 'With the role tags of a directory and everything in it' },
       ],
     }),
     diff: command({
-      summary: 'Show what would change if a document were applied',
+      summary: 'Show what applying a document would change',
       arguments: { file: one(fileHelp, { values: 'file' }) },
-      options: { prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
+      options: { prune: flag(pruneHelp), exitCode: flag('Exit with 1 if something would change') },
       run: async (invocation) => {
         const { args, options } = invocation;
         const { changes } = await planFor(invocation, await readDocument(invocation, args.file), options.prune);
@@ -217,7 +217,7 @@ export const rbac = group({
         return shown;
       },
       examples: [
-        { line: 'cloud rbac diff rbac.yaml', help: 'In the order in which it would be done' },
+        { line: 'cloud rbac diff rbac.yaml', help: 'Show the changes in order' },
         { line: 'cloud rbac diff rbac.yaml --prune -j', help: 'With deletions, as JSON' },
       ],
     }),
@@ -229,8 +229,8 @@ export const rbac = group({
       run: async ({ global }) =>
         wantsText({ global }) ? text(JSON.stringify(describeDocument(), null, 2)) : record(describeDocument(), { id: 'title' }),
       examples: [
-        { line: 'cloud rbac schema > rbac.schema.json', help: 'Beside the document, where its second line looks for it' },
-        { line: 'cloud rbac schema -j --columns required', help: 'One part of it' },
+        { line: 'cloud rbac schema > rbac.schema.json', help: 'Save it next to the document, whose second line refers to it' },
+        { line: 'cloud rbac schema -j --columns required', help: 'Part of the schema' },
       ],
     }),
   },

@@ -17,7 +17,7 @@ import { changePolicies, resolvePolicies } from './policies.ts';
 import { tags } from './tags.ts';
 import { createRole, isRoleShown, readCurrentRole, updateRole } from './write.ts';
 
-const roleHelp = 'Name, id, or beginning of an id';
+const roleHelp = 'Name, id, or first characters of an id';
 const memberHelp = 'login or id of a sub-user, or account:LOGIN for another account';
 const columns = ['name', 'members', 'default_members', 'policies', 'id'];
 /** Fields that `roles get` shows and that no request accepts. */
@@ -50,10 +50,10 @@ const create = changeCommand({
   aliases: ['add'],
   arguments: { name: maybe('Name, unique within the account') },
   options: {
-    member: texts(`Who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-    defaultMember: texts(`Who has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-    policy: texts('Policy that the members get, by name or id', { placeholder: 'NAME', values: 'policy' }),
-    from: filePath('Name, members and policies from a JSON or YAML file; - for stdin; options win'),
+    member: texts(`Member who may request the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    defaultMember: texts(`Member with the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    policy: texts('Policy of the role, by name or id', { placeholder: 'NAME', values: 'policy' }),
+    from: filePath('JSON or YAML file with name, members and policies; - for stdin; options take precedence'),
     ...waitOptions,
   },
   id: 'name',
@@ -79,12 +79,12 @@ const create = changeCommand({
 
 const updateOptions = {
   name: text('New name', { placeholder: 'NAME' }),
-  addMember: texts(`Add a member, who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-  addDefaultMember: texts(`Add a member that has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+  addMember: texts(`Add a member who may request the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+  addDefaultMember: texts(`Add a member with the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
   removeMember: texts('Member to remove', { placeholder: 'LOGIN', values: 'user' }),
   addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
   removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
-  from: filePath('Fields to replace from a JSON or YAML file; - for stdin'),
+  from: filePath('JSON or YAML file with fields to replace; - for stdin'),
   ...waitOptions,
 };
 
@@ -107,7 +107,7 @@ const update = changeCommand({
   done: (role) => `Updated role ${role.name}`,
   examples: [
     { line: 'cloud roles update dev --add-default-member bob --remove-member alice', help: 'Change the members' },
-    { line: 'cloud roles update dev --name developers', help: 'Another name' },
+    { line: 'cloud roles update dev --name developers', help: 'Rename' },
   ],
 });
 
@@ -152,7 +152,7 @@ const { id: _id, ...editable } = roleDocument;
 
 const edit = command({
   summary: 'Edit a role in your editor',
-  description: 'Opens the role as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
+  description: 'Opens the role as YAML in $VISUAL or $EDITOR. If the text is refused, it is opened again with the reason above it.',
   arguments: { role: one(roleHelp, { values: 'role' }) },
   options: waitOptions,
   run: async (invocation) => {
@@ -166,7 +166,7 @@ const edit = command({
     };
     const edited = await editYaml(invocation, {
       name: `role-${before.name}`,
-      help: 'default_members have the role active by default; members have to ask for it. Save and leave; an unchanged text changes nothing.',
+      help: 'default_members have the role active by default; members must request it. Save and exit; an unchanged text changes nothing.',
       value,
       save: async (file) => {
         const read = await readRecord(world, file, editable);
@@ -191,7 +191,7 @@ const edit = command({
 });
 
 export const roles = group({
-  summary: 'Roles: who gets which policies',
+  summary: 'Roles: which members have which policies',
   commands: {
     list: listCommand({
       summary: 'List the roles',
@@ -240,7 +240,7 @@ export const roles = group({
       isShown: async (context, ids) => (await listRoles(context)).roles.some(({ id }) => ids.includes(id)),
       examples: [
         { line: 'cloud roles delete dev', help: 'Asks first' },
-        { line: 'cloud roles delete dev ops --yes', help: 'Several, without a question' },
+        { line: 'cloud roles delete dev ops --yes', help: 'Several, without confirmation' },
       ],
     }),
     tags,

@@ -6,8 +6,7 @@ import { accountWord, findTags, requestPath, resolveResource, type Resource } fr
 import { listTaggable, normalisePath, readState, toRequestPath } from '../../rbac/state.ts';
 import { countFailures } from '../../cli/attempts.ts';
 
-const resourceHelp =
-  'Path of a collection or of one member: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account itself';
+const resourceHelp = 'Path of a collection or resource: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account';
 
 /** Reads a resource with its role tags. @throws {NotFoundError} when it does not exist */
 async function readTags(context: Context, word: string): Promise<{ resource: Resource; tags: string[] }> {
@@ -63,7 +62,7 @@ async function* setTree(context: Context, resource: Resource, roles: readonly st
 
 /** `cloud roles tags`. */
 export const tags = group({
-  summary: 'Role tags of resources: what the members of a role may act on',
+  summary: 'Role tags: the resources that the members of a role may use',
   commands: {
     get: command({
       summary: 'Show the role tags of a resource',
@@ -74,16 +73,16 @@ export const tags = group({
         return record({ name: `/${requestPath(resource, invocation.account)}`, 'role-tag': tags }, { id: 'name' });
       },
       examples: [
-        { line: 'cloud roles tags get keys', help: 'Of the list of keys' },
-        { line: 'cloud roles tags get images/debian-12 -j', help: 'Of one image, as JSON' },
+        { line: 'cloud roles tags get keys', help: 'Tags of the list of keys' },
+        { line: 'cloud roles tags get images/debian-12 -j', help: 'Tags of one image, as JSON' },
       ],
     }),
     set: command({
       summary: 'Replace the role tags of a resource',
-      description: 'Without any role, all tags are removed.',
+      description: 'Without roles, all tags are removed.',
       arguments: { resource: one(resourceHelp, { values: 'resource' }), role: some('Name of a role', { values: 'role' }) },
       options: {
-        recursive: flag('A collection with its members, users with their keys, account with everything', { short: 'r' }),
+        recursive: flag('Include the members of a collection, the keys of users, or everything in the account', { short: 'r' }),
         dryRun: flag('Only show what would be done', { short: 'n' }),
       },
       run: async (invocation) => {
@@ -98,9 +97,9 @@ export const tags = group({
         return await writeTags(invocation, resource, invocation.args.role);
       },
       examples: [
-        { line: 'cloud roles tags set keys dev ops', help: 'Members of dev and ops may act on the list of keys, as their policies say' },
-        { line: 'cloud roles tags set keys', help: 'No tags any more' },
-        { line: 'cloud roles tags set -r users dev', help: 'The list of users, every user and all of their keys' },
+        { line: 'cloud roles tags set keys dev ops', help: 'Members of dev and ops may use the list of keys, if their policies allow it' },
+        { line: 'cloud roles tags set keys', help: 'Remove all tags' },
+        { line: 'cloud roles tags set -r users dev', help: 'Tag the list of users, every user and their keys' },
       ],
     }),
     add: command({
@@ -111,8 +110,8 @@ export const tags = group({
         return await writeTags(invocation, resource, [...tags, ...invocation.args.role]);
       },
       examples: [
-        { line: 'cloud roles tags add images dev', help: 'The list of images' },
-        { line: 'cloud roles tags add images/debian-12@20250401 dev', help: 'One image' },
+        { line: 'cloud roles tags add images dev', help: 'Tag the list of images' },
+        { line: 'cloud roles tags add images/debian-12@20250401 dev', help: 'Tag one image' },
       ],
     }),
     remove: command({
@@ -134,8 +133,8 @@ export const tags = group({
         );
       },
       examples: [
-        { line: 'cloud roles tags remove keys ops', help: 'The others stay' },
-        { line: 'cloud roles tags remove images/debian-12@20250401 dev', help: 'From one image' },
+        { line: 'cloud roles tags remove keys ops', help: 'Remove one, keep the others' },
+        { line: 'cloud roles tags remove images/debian-12@20250401 dev', help: 'Remove from one image' },
       ],
     }),
   },

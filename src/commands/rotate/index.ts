@@ -31,8 +31,8 @@ async function findOldKey({ listKeyNames, localKeys }: Context, { name, values }
   const held = (await localKeys()).filter(({ md5 }) => md5 === fingerprint);
   const [first] = held;
   if (fingerprint === undefined || first === undefined) {
-    throw new KeyError(`profile ${name} names no key of this machine that could be replaced`, {
-      hint: `see the keys at hand with cloud keys local, then: cloud profile edit ${name} --key-id FINGERPRINT`,
+    throw new KeyError(`profile ${name} has no local key to replace`, {
+      hint: `to list local keys: cloud keys local; then: cloud profile edit ${name} --key-id FINGERPRINT`,
     });
   }
   const isProtected = held.every(({ source, encrypted }) => source === 'ssh-agent' || encrypted);
@@ -44,8 +44,8 @@ function requireRegistered(listed: readonly Key[], { fingerprint }: OldKey, { la
   const found = listed.find((key) => key.fingerprint === fingerprint);
   if (found === undefined) throw new NotFoundError(`key ${fingerprint} is not registered with ${label}`, { hint: 'cloud keys list' });
   if (found.attested === true)
-    throw new UsageError(`key ${found.name} is attested by the device that holds it: a key made here could not take its place`, {
-      hint: 'make a key on the device, then: cloud keys create FILE --attestation CERTIFICATE',
+    throw new UsageError(`key ${found.name} is attested by its hardware device: a key created here cannot replace it`, {
+      hint: 'create a key on the device, then: cloud keys create FILE --attestation CERTIFICATE',
     });
   return found;
 }
@@ -56,7 +56,8 @@ async function askPassphrase({ world }: Context, wanted: boolean): Promise<strin
   const hint = 'or store it without one: --no-encrypt';
   const passphrase = await askSecret(world, 'passphrase of the new key', hint);
   if (passphrase === '') throw new UsageError('the passphrase is empty: nothing was done', { hint });
-  if (passphrase !== (await askSecret(world, 'the same again', hint))) throw new UsageError('the passphrases differ: nothing was done');
+  if (passphrase !== (await askSecret(world, 'repeat the passphrase', hint)))
+    throw new UsageError('the passphrases differ: nothing was done');
   return passphrase;
 }
 
@@ -117,7 +118,7 @@ async function tryAll(context: Context, registration: Registration, switches: re
     } catch (error) {
       if (!(error instanceof CloudError) || error instanceof InterruptedError) throw error;
       if (each.profile.name !== registration.profile.name) {
-        context.warn(`profile ${each.profile.name} keeps the old key, because the new one does not serve it: ${error.message}`);
+        context.warn(`profile ${each.profile.name} keeps the old key, because the new one does not work: ${error.message}`);
         failed.push(each);
         continue;
       }
@@ -151,16 +152,16 @@ async function retire(context: Context, own: OwnKeys, from: string, isSure: bool
     return false;
   }
   await own.remove(context, from);
-  note(`Removed the old key ${old.name} (${from}) from ${own.label}; its file is still there`);
+  note(`Removed the old key ${old.name} (${from}) from ${own.label}; its file was kept`);
   return true;
 }
 
 const rotateOptions = {
   yes: flag('Remove the old key from the account without asking', { short: 'y' }),
   dryRun: flag('Only show what would be done', { short: 'n' }),
-  name: text('Name of the new key; cloud-PROFILE-DATE when absent', { placeholder: 'NAME' }),
-  type: choice('Kind of key; that of the old one when absent', ['rsa', 'ecdsa']),
-  encrypt: negatable('Ask for a passphrase for the file of the new key; as the old key has it when absent'),
+  name: text('Name of the new key; default cloud-PROFILE-DATE', { placeholder: 'NAME' }),
+  type: choice('Type of the new key; default that of the old one', ['rsa', 'ecdsa']),
+  encrypt: negatable('Encrypt the new key with a passphrase; by default as the old key'),
 };
 
 /** The output of the command; without a new key for `--dry-run`. */
@@ -174,7 +175,9 @@ function showRotation({ name }: Profile, previous: string, key: Partial<NewKey>,
 /** Warns about profiles of other accounts with the same key, which are not changed. */
 function nameElsewhere({ warn }: Context, elsewhere: readonly Profile[]): void {
   for (const { name } of elsewhere)
-    warn(`profile ${name} has the same key for another account or cloud and keeps it: cloud --profile ${quoteShell(name)} keys rotate`);
+    warn(
+      `profile ${name} uses the same key for another account or service and keeps it; to rotate it: cloud --profile ${quoteShell(name)} keys rotate`,
+    );
 }
 
 /** Shows what would be done, for `--dry-run`. */
@@ -216,13 +219,13 @@ async function replace(
   const done = switches.filter((each) => !failed.includes(each));
   for (const each of done) {
     switchProfile(context, each);
-    note(`Profile ${each.profile.name} signs with the new key ${key.fingerprint} in ${key.keyFile} now`);
+    note(`Profile ${each.profile.name} now signs with the new key ${key.fingerprint} in ${key.keyFile}`);
   }
   const names = failed.map((each) => each.profile.name).join(', ');
   if (failed.length > 0) warn(`the old key ${listed.name} stays registered, because it signs for ${names}`);
   const removed = failed.length === 0 && (await retire(signing, openOwnKeys(signing), from, options.yes));
   forgetRotation(context, profile.name);
-  if (current.isProtected) note(`To hold the new key in the agent: ssh-add ${quoteShell(key.keyFile)}`);
+  if (current.isProtected) note(`To add the new key to the agent: ssh-add ${quoteShell(key.keyFile)}`);
   return showRotation(
     profile,
     from,
@@ -234,9 +237,9 @@ async function replace(
 
 /** `cloud keys rotate`. */
 export const rotate = command({
-  summary: 'Replace the key of the profile by a new one',
+  summary: 'Replace the key of the profile with a new one',
   description:
-    'Makes a key pair beside the old one, registers it with the role tags of the old one, waits until both services accept it, switches the profile and all profiles of the same account that have the old key, and removes the old key from the account, only after a yes. Until then both keys sign. After an interruption the same command goes on. Keys of an agent are replaced by files in ~/.ssh; where the old key had a passphrase, or was in an agent, the new one gets one too. Files of old keys are left.',
+    'Creates a key pair next to the old one, registers it with the same role tags, and waits until both services accept it. Then it switches the profile, and all profiles of the same account with the old key, to the new key. It removes the old key from the account only after confirmation; until then both keys work. To resume after an interruption, repeat the command. Keys of an agent are replaced by files in ~/.ssh. If the old key had a passphrase or was in an agent, the new one gets a passphrase. Files of old keys are not deleted.',
   options: rotateOptions,
   run: async (invocation) => {
     const { options } = invocation;
@@ -255,7 +258,7 @@ export const rotate = command({
   },
   examples: [
     { line: 'cloud keys rotate', help: 'Asks before the old key is removed' },
-    { line: 'cloud keys rotate --yes --name laptop-2027', help: 'Without a question' },
-    { line: 'cloud keys rotate --dry-run', help: 'Which profiles have this key?' },
+    { line: 'cloud keys rotate --yes --name laptop-2027', help: 'Without confirmation' },
+    { line: 'cloud keys rotate --dry-run', help: 'Show which profiles use the key' },
   ],
 });

@@ -45,6 +45,6 @@ export async function copyRoleTags(context: Context, { pathOf }: OwnKeys, from: 
     if (tags.length > 0) await context.compute.setRoleTags({ resource: `${context.account}/${pathOf(to)}`, 'role-tag': tags });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    context.warn(`the role tags of the old key were not given to the new one: ${error.message}`);
+    context.warn(`the role tags of the old key were not copied to the new key: ${error.message}`);
   }
 }

@@ -27,13 +27,13 @@ export function requireOwnProfile({ settings, profiles }: Context): Profile {
   const values = settings();
   const name = values.profile?.value || profiles.current();
   if (name === undefined)
-    throw new UsageError('no profile is in use, so there is none to switch to a new key', {
+    throw new UsageError('no profile is in use', {
       hint: 'create one: cloud profile create NAME',
     });
   const other = identity.map((setting) => values[setting]).find((each) => each !== undefined && each.source !== `profile ${name}`);
   if (other !== undefined)
-    throw new UsageError(`${other.source} replaces what profile ${name} says: its key cannot be rotated so`, {
-      hint: 'without it, or with another profile: cloud --profile NAME keys rotate',
+    throw new UsageError(`${other.source} overrides profile ${name}: its key cannot be rotated`, {
+      hint: 'remove it, or use another profile: cloud --profile NAME keys rotate',
     });
   return profiles.read(name);
 }
@@ -100,7 +100,7 @@ export async function planSwitches(context: Context, own: Profile, names: Readon
 export function switchProfile({ profiles }: Context, { profile, next }: Switch): void {
   profiles.change(profile.name, (values) => {
     if (JSON.stringify(values) !== JSON.stringify(profile.values))
-      throw new UsageError(`profile ${profile.name} was changed meanwhile`, { hint: 'run the same command again: it goes on' });
+      throw new UsageError(`profile ${profile.name} was changed concurrently`, { hint: 'repeat the command to continue' });
     return next;
   });
 }

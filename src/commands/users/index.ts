@@ -15,8 +15,8 @@ import { isShownAs } from '../../rbac/settle.ts';
 import { userKeys } from './keys.ts';
 import { passwordOptions, readPassword } from './password.ts';
 
-const userHelp = 'Login, id, or beginning of an id';
-const fromHelp = 'Fields from a JSON or YAML file; - for stdin; options win';
+const userHelp = 'Login, id, or first characters of an id';
+const fromHelp = 'JSON or YAML file with fields; - for stdin; options take precedence';
 /** Fields that `users get` shows and that no request accepts. */
 const readOnly = ['id', 'created', 'updated', 'roles', 'default_roles'];
 
@@ -48,7 +48,7 @@ function isShown({ compute, account }: Context, written: User): Promise<boolean>
 const create = changeCommand({
   summary: 'Create a sub-user',
   description:
-    'The password is asked for without being shown, or read from a file or stdin; a record of --from may hold it too. A new user may do nothing until a role says otherwise: cloud roles create.',
+    'The password is prompted for, or read from a file, stdin or the record of --from. A new user has no permissions until it has a role: cloud roles create.',
   aliases: ['add'],
   arguments: { login: maybe('Login, unique within the account') },
   options: { ...contactOptions, from: filePath(fromHelp), ...passwordOptions, ...waitOptions },
@@ -56,12 +56,12 @@ const create = changeCommand({
   columns: ['id', 'login', 'email'],
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
-    if (options.from === '-' && options.passwordStdin) throw new UsageError('--from - and --password-stdin both want to read stdin');
+    if (options.from === '-' && options.passwordStdin) throw new UsageError('--from - and --password-stdin cannot both read stdin');
     const given = { ...options, login: args.login };
     const { login, email, password: held, ...fields } = await readFields(invocation, options.from, given, true);
     if (login === undefined) throw new UsageError('missing argument LOGIN', { hint: 'cloud users create LOGIN --email ADDRESS' });
     if (email === undefined || email === '')
-      throw new UsageError(`a user needs an e-mail address, and ${login} has none`, {
+      throw new UsageError(`a user needs an e-mail address: ${login} has none`, {
         hint: `cloud users create ${quoteShell(login)} --email ADDRESS${canAsk(invocation.world) ? '' : ' --password-stdin'}`,
       });
     const hasOption = options.passwordStdin || options.passwordFile !== undefined;
@@ -90,7 +90,7 @@ const update = changeCommand({
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const fields = await readFields(invocation, options.from, { ...options });
-    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'name a field: cloud users update --help' });
+    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'give a field: cloud users update --help' });
     const { id } = await identifyUser(invocation, args.user);
     const updated = await compute.updateUser({ account, user: id, ...fields });
     await waitForReads(invocation, options, `user ${updated.login}`, () => isShown(invocation, updated));
@@ -99,7 +99,7 @@ const update = changeCommand({
   done: (user) => `Updated user ${user.login}`,
   examples: [
     { line: 'cloud users update alice --email alice@example.org --phone ""', help: 'Change the address, clear the phone number' },
-    { line: 'cloud users update alice --login alicia', help: 'Another login' },
+    { line: 'cloud users update alice --login alicia', help: 'Rename' },
   ],
 });
 
@@ -126,14 +126,14 @@ export const users = group({
       fetch: ({ compute, account }) => compute.listUsers({ account }),
       examples: [
         { line: 'cloud users list', help: 'Logins and addresses' },
-        { line: 'cloud users list -o name', help: 'One login a line, for scripts' },
+        { line: 'cloud users list -o name', help: 'One login per line, for scripts' },
       ],
     }),
     get: command({
       summary: 'Show a sub-user',
       aliases: ['show'],
       arguments: { user: one(userHelp, { values: 'user' }) },
-      options: { membership: flag('With the roles of the user, and those that are active by default') },
+      options: { membership: flag('Include the roles of the user, and those active by default') },
       run: async (invocation) => {
         const { args, options, compute, account } = invocation;
         const found = await findUser(invocation, args.user);
@@ -160,7 +160,7 @@ export const users = group({
         return undefined;
       },
       examples: [
-        { line: 'cloud users password alice', help: 'Asks for it twice' },
+        { line: 'cloud users password alice', help: 'Prompt for the password' },
         { line: 'cloud users password alice --password-file alice.txt', help: 'From a file' },
       ],
     }),
@@ -180,7 +180,7 @@ export const users = group({
       isShown: async ({ compute, account }, ids) => (await compute.listUsers({ account })).some(({ id }) => ids.includes(id)),
       examples: [
         { line: 'cloud users delete alice', help: 'Asks first' },
-        { line: 'cloud users delete alice bob --yes --wait', help: 'Several, without a question, and wait until lists are without them' },
+        { line: 'cloud users delete alice bob --yes --wait', help: 'Several, without confirmation; wait until they are gone from lists' },
       ],
     }),
     keys: userKeys,

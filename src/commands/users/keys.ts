@@ -6,7 +6,7 @@ import { record, records } from '../../output/kinds.ts';
 import { fetchKey, findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
 import { findUser, isIdLike, isUuid } from '../../lookup/find.ts';
 
-const userHelp = 'Login, id, or beginning of an id';
+const userHelp = 'Login, id, or first characters of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
 
 /** Returns a login or id for the path of a user's keys; beginnings of ids are looked up. */
@@ -30,7 +30,7 @@ export const userKeys = group({
       },
       examples: [
         { line: 'cloud users keys list alice', help: 'Names and fingerprints' },
-        { line: 'cloud users keys list alice -o name', help: 'One fingerprint a line, for scripts' },
+        { line: 'cloud users keys list alice -o name', help: 'One fingerprint per line, for scripts' },
       ],
     }),
     get: command({
@@ -53,7 +53,7 @@ export const userKeys = group({
       ],
     }),
     create: changeCommand({
-      summary: 'Register an SSH public key of a sub-user',
+      summary: 'Register a public SSH key for a sub-user',
       aliases: ['add'],
       arguments: { user: one(userHelp, { values: 'user' }), file: one('File of the public key; - for stdin', { values: 'file' }) },
       options: keyOptions,
@@ -69,7 +69,7 @@ export const userKeys = group({
       done: (key) => `Created key ${key.name}`,
       examples: [
         { line: 'cloud users keys create alice alice.pub --name laptop', help: 'Register a key for alice' },
-        { line: 'ssh-keygen -y -f alice.pem | cloud users keys create alice -', help: 'From a private key, which stays here' },
+        { line: 'ssh-keygen -y -f alice.pem | cloud users keys create alice -', help: 'From a private key, which is not sent' },
       ],
     }),
     delete: deleteCommand({
@@ -89,7 +89,7 @@ export const userKeys = group({
       remove: ({ compute, account }, key, user) => compute.deleteUserKey({ account, user, key }),
       examples: [
         { line: 'cloud users keys delete alice laptop', help: 'Asks first' },
-        { line: 'cloud users keys delete alice laptop work --yes', help: 'Several, without a question' },
+        { line: 'cloud users keys delete alice laptop work --yes', help: 'Several, without confirmation' },
       ],
     }),
   },

@@ -15,7 +15,7 @@ const hint = 'give it with --password-stdin or --password-file';
 /** Prompts for a new password twice without echo. @throws {UsageError} when the two differ */
 export async function askNewPassword({ world }: Pick<Context, 'world'>, login: string, instead: string): Promise<string> {
   const password = await askSecret(world, `new password of ${login}`, instead);
-  const again = await askSecret(world, 'the same again', instead);
+  const again = await askSecret(world, 'repeat the password', instead);
   if (password !== again) throw new UsageError('the passwords differ: nothing was done');
   return password;
 }
@@ -31,7 +31,7 @@ export async function readPassword(
   if (!passwordStdin && passwordFile === undefined) return await askNewPassword(context, login, hint);
   const content = await readInput(context.world, passwordFile ?? '-');
   const password = content.toString().replace(/\r?\n$/, '');
-  if (password === '') throw new UsageError(`${passwordFile ?? 'stdin'}: holds no password`);
-  if (/[\r\n]/.test(password)) throw new UsageError(`${passwordFile ?? 'stdin'}: a password is one line`);
+  if (password === '') throw new UsageError(`${passwordFile ?? 'stdin'}contains no password`);
+  if (/[\r\n]/.test(password)) throw new UsageError(`${passwordFile ?? 'stdin'}: a password must be one line`);
   return password;
 }

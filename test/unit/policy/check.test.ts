@@ -55,7 +55,7 @@ const findings: [rule: string, severity: 'error' | 'warning', offset: number, le
   ['CAN putlink', 'warning', 4, 7, 'grants putsnaplink: write putsnaplink', 'putsnaplink'],
   ['CAN listKeys', 'warning', 4, 8, 'actions are in lower case: "listKeys" never matches, write listkeys', 'listkeys'],
   ['CAN "GetKeys"', 'warning', 4, 9, 'write getkey', 'getkey'],
-  ['CAN NOT getkey', 'warning', 0, 7, 'CAN NOT grants nothing'],
+  ['CAN NOT getkey', 'warning', 0, 7, 'CAN NOT has no effect'],
   ['fred, bob AND jane CAN getkey', 'warning', 0, 18, 'a rule with principals never matches'],
   ['CAN get', 'warning', 4, 3, 'not a known action'],
   ['CAN key*', 'warning', 4, 4, '"key*" matches no known action'],
@@ -65,53 +65,53 @@ const findings: [rule: string, severity: 'error' | 'warning', offset: number, le
   ['CAN l*u*r*keys', 'warning', 4, 10, 'not allow listuserkeys'],
   ['CAN managejob', 'warning', 4, 9, 'grants addjobinputs, endjobinput, canceljob and 4 more: write these'],
   ['CAN getprovisioninglimits', 'warning', 4, 21, 'write getaccountlimits', 'getaccountlimits'],
-  ['CAN /^list/', 'warning', 4, 7, 'is written /^list/::regex', '/^list/::regex'],
+  ['CAN /^list/', 'warning', 4, 7, 'write an expression as /^list/::regex', '/^list/::regex'],
   ['CAN getkey IF time > 8:00', 'warning', 21, 4, 'without seconds', '08:00:00'],
   ['CAN getkey IF fromjob = TRUE', 'warning', 24, 4, 'in lower case only', 'true'],
-  ['CAN getkey IF day=mon', 'warning', 14, 7, 'blanks around an operator'],
-  ['CAN getkey IF day= mon', 'warning', 14, 8, 'blanks around an operator'],
-  ['CAN getkey IF sourceip = fe80::/10', 'warning', 25, 9, 'between quotation marks only', '"fe80::/10"'],
+  ['CAN getkey IF day=mon', 'warning', 14, 7, 'spaces around an operator'],
+  ['CAN getkey IF day= mon', 'warning', 14, 8, 'spaces around an operator'],
+  ['CAN getkey IF sourceip = fe80::/10', 'warning', 25, 9, 'quotation marks around IPv6', '"fe80::/10"'],
   ['CAN getkey IF day = tues', 'warning', 14, 10, 'do not know the day "tues"'],
-  ['CAN getkey IF user-agent LIKE /a b/', 'warning', 14, 21, 'with blanks between quotation marks'],
+  ['CAN getkey IF user-agent LIKE /a b/', 'warning', 14, 21, 'quotation marks around an expression'],
   ['CAN /^GET/::regex', 'warning', 4, 13, 'matches no known action'],
-  ['CAN getkey listkeys', 'warning', 11, 8, '"listkeys" is read as a resource, so the rule never matches: put AND'],
+  ['CAN getkey listkeys', 'warning', 11, 8, '"listkeys" is parsed as a resource, so the rule never matches: separate'],
   ['CAN getkey keys', 'warning', 11, 4, '"keys" is not a path'],
   ['CAN getkey IF foo::string = x', 'warning', 14, 15, 'no request has a "foo"'],
   ['CAN getkey IF SourceIp::ip = 10.0.0.1', 'warning', 14, 23, 'did you mean sourceip?'],
-  ['CAN getkey IF day = mon AND day = tue', 'warning', 28, 9, 'can never hold: OR joins alternatives'],
-  ['CAN getkey IF time > 18:00:00 AND time < 08:00:00', 'warning', 34, 15, 'a span over midnight is written with OR'],
-  ['CAN getkey IF time > 08:00:00 AND requesttime::time < 08:00:00', 'warning', 34, 28, 'can never hold'],
-  ['CAN getkey IF time >= 08:00:00 AND time < 8:00:00', 'warning', 35, 14, 'can never hold'],
-  ['CAN getkey IF method = GET OR (method = GET AND method = PUT)', 'warning', 48, 12, 'can never hold'],
-  ['CAN getkey IF date > 2026-02-01 AND date < 2026-01-01', 'warning', 36, 17, 'can never hold'],
+  ['CAN getkey IF day = mon AND day = tue', 'warning', 28, 9, 'is never true: use OR for alternatives'],
+  ['CAN getkey IF time > 18:00:00 AND time < 08:00:00', 'warning', 34, 15, 'use OR for a range over midnight'],
+  ['CAN getkey IF time > 08:00:00 AND requesttime::time < 08:00:00', 'warning', 34, 28, 'is never true'],
+  ['CAN getkey IF time >= 08:00:00 AND time < 8:00:00', 'warning', 35, 14, 'is never true'],
+  ['CAN getkey IF method = GET OR (method = GET AND method = PUT)', 'warning', 48, 12, 'is never true'],
+  ['CAN getkey IF date > 2026-02-01 AND date < 2026-01-01', 'warning', 36, 17, 'is never true'],
 ];
 
 test.each(findings)('%s: %s at %d', (rule, severity, offset, length, message, suggestion) => {
-  const [finding, ...others] = checkRules([rule], known).filter((each) => !each.message.includes('amounts to the right to everything'));
+  const [finding, ...others] = checkRules([rule], known).filter((each) => !each.message.includes('full control'));
   expect(others).toEqual([]);
   expect(finding).toMatchObject({ severity, place: { rule: 0, offset, length } });
   expect(finding?.message).toContain(message);
   expect(finding?.suggestion).toBe(suggestion);
 });
 
-describe('a right that amounts to everything is named, with the way', () => {
+describe('a right that gives full control is named, with the way', () => {
   test.each([
-    ['CAN createrole', 'createrole amounts to the right to everything in the account: it makes roles'],
-    ['CAN updaterole WHEN day = mon', 'updaterole amounts to'],
-    ['CAN updatepolicy /demo/policies/x', 'updatepolicy amounts to'],
-    ['CAN setroletags', 'setroletags amounts to'],
-    ['CAN listkeys AND createkey', 'createkey amounts to the right to everything in the account: it registers keys'],
-    ['CAN createuserkey', 'createuserkey amounts to'],
-    ['CAN create*', 'each of createkey, createuserkey, createrole amounts to'],
-    ['CAN /role/', 'each of createrole, updaterole, setroletags amounts to'],
-    ['CAN *', 'each of createkey, createuserkey, createrole, updaterole, updatepolicy, setroletags amounts to'],
+    ['CAN createrole', 'createrole gives full control of the account: it creates roles'],
+    ['CAN updaterole WHEN day = mon', 'updaterole gives full'],
+    ['CAN updatepolicy /demo/policies/x', 'updatepolicy gives full'],
+    ['CAN setroletags', 'setroletags gives full'],
+    ['CAN listkeys AND createkey', 'createkey gives full control of the account: it registers keys'],
+    ['CAN createuserkey', 'createuserkey gives full'],
+    ['CAN create*', 'each of createkey, createuserkey, createrole gives full'],
+    ['CAN /role/', 'each of createrole, updaterole, setroletags gives full'],
+    ['CAN *', 'each of createkey, createuserkey, createrole, updaterole, updatepolicy, setroletags gives full'],
   ])('%s', (rule, words) => {
-    const found = checkRules([rule], known).filter(({ message }) => message.includes('right to everything'));
+    const found = checkRules([rule], known).filter(({ message }) => message.includes('full control'));
     expect(found).toMatchObject([{ severity: 'warning', message: expect.stringContaining(words) as string, place: { rule: 0 } }]);
   });
 
   test.each(['CAN NOT *', 'CAN createpolicy, deleterole AND listroles', 'CAN list*', 'CAN getkey'])('%s is none', (rule) => {
-    expect(checkRules([rule], known).filter(({ message }) => message.includes('right to everything'))).toEqual([]);
+    expect(checkRules([rule], known).filter(({ message }) => message.includes('full control'))).toEqual([]);
   });
 });
 
@@ -124,7 +124,7 @@ test('several findings in several rules, in order, with the index of the rule', 
     ['error', 2, 4],
     ['warning', 3, 0],
   ]);
-  expect(found.at(-1)?.message).toBe('this rule says the same as rule 1');
+  expect(found.at(-1)?.message).toBe('this rule is equivalent to rule 1');
 });
 
 test('putobject without putmetadata in the policy is said, with its place', () => {

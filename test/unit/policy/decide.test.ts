@@ -129,13 +129,13 @@ describe('denied: the first thing missing in each role, and the words for it', (
       'a condition',
       { context: { now: Date.UTC(2026, 3, 15, 8) } },
       ['condition-false'],
-      'Role reader: policy reader-policy, rule "CAN getkey WHEN time > 09:00" does not apply, because this does not hold: time > 09:00.',
+      'Role reader: policy reader-policy, rule "CAN getkey WHEN time > 09:00" does not apply, because this is false: time > 09:00.',
     ],
     [
       'a missing name',
       { roles: [makeRole('reader', 'default', 'CAN getkey WHEN owner = x')] },
       ['missing-name'],
-      'looks at "owner", which this request does not have.',
+      'compares "owner", which this request does not have.',
     ],
     ['CAN NOT', { roles: [makeRole('reader', 'default', 'CAN NOT getkey')] }, ['negative'], 'is a CAN NOT, which grants nothing.'],
     ['principals', { roles: [makeRole('reader', 'default', 'fred CAN getkey')] }, ['principal'], 'names principals'],
@@ -143,7 +143,7 @@ describe('denied: the first thing missing in each role, and the words for it', (
       'resources',
       { roles: [makeRole('reader', 'default', 'CAN getkey /demo/users')] },
       ['not-resource'],
-      'is about other resources than /demo/keys/laptop.',
+      'does not apply to /demo/keys/laptop.',
     ],
     [
       'a broken rule',
@@ -176,7 +176,7 @@ describe('denied: the first thing missing in each role, and the words for it', (
     const roles = [reader, makeRole('writer', 'member', 'CAN deletekey *'), makeRole('other', 'none', 'CAN deletekey *')];
     const { decision, words } = ask({ roles, action: 'deletekey' });
     expect(decision).toMatchObject({ allowed: false, inactive: ['writer'] });
-    expect(words.at(-1)).toBe('Role writer would allow it, but is not active: ask for it with --role writer.');
+    expect(words.at(-1)).toBe('Role writer would allow it, but is not active: request it with --role writer.');
   });
 });
 
@@ -210,7 +210,7 @@ describe('a budget of steps', () => {
   test('that is used up denies, and asks no further rule or role, though one would allow', () => {
     const { decision, missing, words, budget } = decideWithin(10_000, `CAN getkey WHEN user-agent LIKE ${slow}`, 'CAN getkey');
     expect([decision.allowed, missing, budget.left < 0]).toEqual([false, ['too-complex'], true]);
-    expect(words[1]).toContain('takes more steps than a decision may');
+    expect(words[1]).toContain('exceeds the step limit of a decision');
   });
 
   test.each([

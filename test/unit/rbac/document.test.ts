@@ -92,5 +92,5 @@ test('moments are dates, times of today and days of this week', () => {
   expect(read('09:30')).toBe('2024-05-29T09:30:00.000Z');
   expect(read('monday 08:00')).toBe('2024-05-27T08:00:00.000Z');
   expect(read('sun')).toBe('2024-06-02T12:00:00.000Z');
-  expect(() => read('soon')).toThrow('--at: "soon" is not a moment');
+  expect(() => read('soon')).toThrow('--at: "soon" is not a time');
 });
