@@ -84,7 +84,7 @@ describe('a cache folder that another user can write to', () => {
     const before = readFileSync(file);
     open(cache);
     const said = await runVersion({ XDG_CACHE_HOME: cache });
-    expect(said).toMatch(/^not using the cache: \S+ (?:belongs to another user|can be written by others|is a symbolic link)[^\n]*\n$/u);
+    expect(said).toMatch(/^not using the cache: \S+ (?:belongs to another user|is writable by other users|is a symbolic link)[^\n]*\n$/u);
     expect(readFileSync(file)).toEqual(before);
     expect(readdirSync(join(cache, 'cloud/code'))).toHaveLength(1);
   });

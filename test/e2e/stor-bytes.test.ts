@@ -17,7 +17,7 @@ beforeAll(async () => {
   await user.here(['stor', 'put', 'remote/r', 'd\uFFFD', '-q']);
 });
 
-const refusal = 'the name is not UTF-8';
+const refusal = 'the name is not valid UTF-8';
 
 test.each([
   `sync stor:x $'d\\xff' --delete`,

@@ -82,7 +82,7 @@ test('a pre-signed URL is for the roles that --role names', async () => {
   expect(await ask()).toContain('NotAuthorized');
   expect(JSON.parse(await ask('--role', 'asked'))).toHaveProperty('storage');
   const short = await asAlice('api', 'sign', '/my/services', '--expires', '1ms');
-  expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('a second at least')]);
+  expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('the minimum is 1 second')]);
 });
 
 test('so is a signed URL of the object storage: by stor sign and by api sign', async () => {

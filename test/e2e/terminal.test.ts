@@ -53,7 +53,7 @@ describe('at a terminal', () => {
     const differing = open(`cloud users create twofaced --email s@example.com; echo "ended $?"; ${echo}`);
     await differing.until(/assword.*: $/);
     differing.type('Passw0rd-of-mine\r');
-    await differing.until(/again: $/);
+    await differing.until(/repeat the password: $/);
     differing.type('Passw0rd-of-yours\r');
     const { text, raw } = await differing.end();
     expect(text).toMatch(/: the passwords differ: nothing was done\nended 2\necho\n$/);
