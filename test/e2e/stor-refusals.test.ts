@@ -1,6 +1,7 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startFaultProxy } from '../support/fault-proxy.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 /** Refusals that must not be taken for something else. */
@@ -47,3 +48,19 @@ test('what goes with a directory above it is removed with that, and is no failur
   const { code, stderr } = await user.here(['stor', 'rm', '-ry', '--glob', 'deep/**', 'deep/a']);
   expect([code, stderr]).toEqual([0, 'Deleted /demo/stor/deep/a (2 entries)\n']);
 });
+
+test.each(['sync stor:halves to', 'get -r halves to', 'get -r --tar halves', 'find halves few', 'rm -ry halves'])(
+  'a directory that cannot be listed is named: %s',
+  async (line) => {
+    await user.line('cloud stor mkdir -p halves/one halves/two');
+    const proxy = await startFaultProxy(
+      user.local.storUrl,
+      (method, _, target) => (method === 'GET' && /halves\/(?:one|two)\?/u.test(target) ? 'no response' : 'none'),
+      1,
+    );
+    const { code, stderr } = await user.here(['stor', ...line.split(' '), '--stor-url', proxy.url, '--retries', '0', '-q']);
+    await proxy.close();
+    const named = stderr.match(/halves\/(?:one|two): 127\.0\.0\.1:\d+ closed the connection/gu) ?? [];
+    expect([code === 0, named.length, stderr]).toEqual([false, 2, stderr]);
+  },
+);

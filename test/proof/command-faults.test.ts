@@ -88,7 +88,7 @@ const partly = 5;
 /** One line that says what failed, and perhaps how to go on; several items may each have theirs. */
 function checkWords(line: string, { code, stderr }: Outcome, several = false): void {
   // With JSON output an error is JSON too.
-  const words = / -(?:j|o json)/u.test(line) ? /^\{"code":".+\}\n$/u : /^cloud .*: .+\n/u;
+  const words = / -(?:j|o json)/u.test(line) ? /^(?:\{"code":".+\}\n)+$/u : /^cloud .*: .+\n/u;
   if (code === 0) expect(stderr, line).toBe('');
   else expect(stderr, line).toMatch(words);
   expect(stderr).not.toMatch(/unexpected error|^\s+at /mu);

@@ -5,6 +5,7 @@ import { createThrottle, silent, type Engine, type Monitor } from '../../transfe
 import { createHashing } from '../../transfer/hashing.ts';
 import { mayPass } from '../../transfer/retry.ts';
 import type { SyncReport } from '../../transfer/sync/run.ts';
+import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { checkPartSize } from '../../transfer/upload/multipart.ts';
 import { readCount } from '../../config/settings.ts';
 import { isAlive } from '../../base/world.ts';
@@ -102,11 +103,12 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
   let done = 0;
   let lastCode = 0;
   let isOpen = false;
-  async function report(error: unknown, item?: string): Promise<void> {
+  async function report(error: unknown, failing?: string | RemotePath): Promise<void> {
     // Without a reader of the output, the work need not continue.
     if (only || world.interrupted.aborted || error instanceof ClosedPipe) throw error;
     failed += 1;
     isOpen ||= mayPass(error);
+    const item = typeof failing === 'object' ? printRemotePath(failing) : failing;
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);
     if (error instanceof SilentServiceError) throw describeFailures('; stopped because the service does not respond');

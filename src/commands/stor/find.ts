@@ -110,7 +110,7 @@ async function* search(
     const visits = walkRemote(context.storage, root, {
       ...(maxDepth !== undefined && { maxDepth }),
       prune: filter.prunes,
-      onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
+      onError: tally.fail,
     });
     const unwanted = isUpward ? 'enter' : 'leave';
     for await (const { kind, entry, path, rel } of visits) {

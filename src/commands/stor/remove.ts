@@ -162,7 +162,7 @@ async function removeTarget(
         isGone ||= at === path;
         recorder.count();
       },
-      failed: (error: unknown, at: RemotePath) => tally.fail(error, printRemotePath(at)),
+      failed: tally.fail,
       kept: (at: RemotePath) => void tally.fail(createYoungError(at)),
     };
     await removeTree(engine, path, filter, report, until);

@@ -37,7 +37,7 @@ async function foretellTags({ storage }: Context, path: RemotePath, change: Chan
 /** A directory and everything in it. The directory comes first, because entries that are created meanwhile get its roles. */
 async function* listTree(context: Context, root: RemotePath, tally: Tally): AsyncGenerator<RemotePath> {
   yield root;
-  const walk = walkRemote(context.storage, root, { onError: (error, directory) => tally.fail(error, printRemotePath(directory)) });
+  const walk = walkRemote(context.storage, root, { onError: tally.fail });
   for await (const { kind, path } of walk) if (kind !== 'leave') yield path;
 }
 

@@ -52,7 +52,7 @@ export async function getTar(context: Context, sources: readonly RemotePath[], o
   const tally = createTally({ world, fail: (error, item) => display.pause(() => context.fail(error, item)) });
   async function* pack(): AsyncGenerator<Uint8Array> {
     try {
-      yield* packTrees(engine, roots, { filter, onError: (error) => tally.fail(error), attempt: tally.attempt });
+      yield* packTrees(engine, roots, { filter, onError: tally.fail, attempt: tally.attempt });
     } finally {
       display.close(tally.failed);
     }

@@ -45,8 +45,7 @@ async function* measure(context: Context, root: RemotePath, { depth, filter, isN
     return;
   }
   const levels: Usage[] = [{ size: 0, objects: 0, directories: 0 }];
-  const onError = (error: unknown, directory: RemotePath): Promise<void> => tally.fail(error, printRemotePath(directory));
-  for await (const visit of walkRemote(context.storage, root, { onError, prune: filter.prunes })) {
+  for await (const visit of walkRemote(context.storage, root, { onError: tally.fail, prune: filter.prunes })) {
     if (visit.kind === 'object' ? !filter.hasFile(visit.rel) : filter.prunes(visit.rel)) continue;
     if (visit.kind === 'object') add(levels.at(-1), { size: visit.entry.size ?? 0, objects: 1, directories: 0 });
     else if (visit.kind === 'enter') levels.push({ size: 0, objects: 0, directories: 1 });
@@ -168,7 +167,7 @@ export const tree = command({
     const walk = (root: RemotePath): AsyncIterable<Visit> =>
       walkRemote(storage, root, {
         ...(options.maxdepth !== undefined && { maxDepth: options.maxdepth }),
-        onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
+        onError: tally.fail,
       });
     if (global.output === undefined && !global.json) {
       // A name with a newline would break the drawing.

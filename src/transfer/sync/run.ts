@@ -5,7 +5,7 @@ import type { Folder } from '../tree/folders.ts';
 import type { LinkPolicy } from '../local/links.ts';
 import { NoPartError, type SkipReason } from '../local/walk.ts';
 import { runOrdered, runPool } from '../../base/parallel.ts';
-import { joinPath } from '../path.ts';
+import { joinPath, type RemotePath } from '../path.ts';
 import { betweenServices, type Between } from './between.ts';
 import { copyStep, decideCopy, decideRemoval } from './decide.ts';
 import { findUnchanged, type Task } from './compare.ts';
@@ -22,7 +22,7 @@ import { engineAt, listItems, type Filter, type Item } from './tree.ts';
 export interface SyncReport {
   /** Runs work for a path; on failure, reports it and returns undefined. */
   attempt<T>(rel: string, work: () => Promise<T>): Promise<T | undefined>;
-  fail(error: unknown, item?: string): Promise<void>;
+  readonly fail: (error: unknown, item?: string | RemotePath) => Promise<void>;
   /** Counts a path for which nothing had to be done. */
   pass(): void;
   /** Counts a path that is skipped because of a failure already reported. */
@@ -134,9 +134,9 @@ async function decideRemovalSafely({ options, state, verified }: Run, pair: Pair
 
 function listPairs({ engine, options, state, removals }: Run): AsyncGenerator<Pair> {
   const { task, filter, report, links, onSkip, isEmpty, memory } = options;
-  const onError = async (error: unknown): Promise<void> => {
+  const onError = async (error: unknown, directory?: RemotePath): Promise<void> => {
     state.deletes = false;
-    await report.fail(error);
+    await report.fail(error, directory);
   };
   const from = listItems(engine, task.from, { filter, onError, onLeave: removals.leave, links, onSkip });
   // Entries of the changed side that cannot be listed would seem to be missing, so an error here ends the run.

@@ -123,7 +123,8 @@ export function describeEntry(rel: string, { type, size = 0, etag, contentMD5, m
 /** How a side is listed. */
 export interface Listing {
   readonly filter: Filter;
-  readonly onError: (error: unknown) => Promise<void> | void;
+  /** Called for each directory that cannot be listed, with its path if it is remote; other errors name their path. */
+  readonly onError: (error: unknown, directory?: RemotePath) => Promise<void> | void;
   /** Called for a remote directory after its last entry. */
   readonly onLeave?: (rel: string) => void;
   /** Called for each path that the filter leaves out. */

@@ -30,7 +30,8 @@ export interface PackRoot {
 export interface PackOptions {
   readonly filter: Filter;
   /** Called for a directory that cannot be listed; the rest is packed. */
-  readonly onError: (error: unknown) => Promise<void> | void;
+  /** Called for each directory that cannot be listed, with its path. */
+  readonly onError: (error: unknown, directory?: RemotePath) => Promise<void> | void;
   /** Runs the work for one object; undefined when it failed and was reported. */
   readonly attempt: <T>(label: string, work: () => Promise<T>) => Promise<T | undefined>;
 }

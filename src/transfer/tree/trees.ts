@@ -51,7 +51,8 @@ export interface GetStep {
 }
 
 interface GetOptions {
-  readonly onError: (error: unknown) => Promise<void> | void;
+  /** Called for each directory that cannot be listed, with its path, or created. */
+  readonly onError: (error: unknown, directory?: RemotePath) => Promise<void> | void;
   readonly makesNothing?: boolean;
   readonly filter?: Filter;
 }
