@@ -5,7 +5,7 @@ import { choice, list, map, object, optional, text, type Infer } from '../api/fi
 const id = optional(text('UUID; with it a changed name is a renaming'));
 
 export const keyDocument = {
-  name: optional(text('Name; the fingerprint when absent')),
+  name: optional(text('Name; default: the fingerprint')),
   key: text('Public key in OpenSSH format'),
 };
 

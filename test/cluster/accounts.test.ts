@@ -337,7 +337,7 @@ describe('deleting', () => {
       expect.objectContaining({ login: 'gone', state: 'deleting' }),
     );
     const enabled = await sandbox.here(['server', 'accounts', 'enable', 'gone', ...at()]);
-    expect([enabled.code, enabled.stderr]).toEqual([2, expect.stringContaining('cannot be taken back\nhint: go on with it')]);
+    expect([enabled.code, enabled.stderr]).toEqual([2, expect.stringContaining('cannot be undone\nhint: to complete it')]);
 
     // Going on asks for nothing: the answer was given.
     const { code, stderr } = await remove();

@@ -296,7 +296,7 @@ test('killed at many points it goes on, and the cluster shows what the local ser
     expect([early.status, early.code]).toEqual([403, 'NotAuthorized']);
   }
   const enabled = await sandbox.here(['server', 'accounts', 'enable', 'demo', '--database', url]);
-  expect([enabled.code, enabled.stderr]).toEqual([2, expect.stringContaining('account demo is not whole yet')]);
+  expect([enabled.code, enabled.stderr]).toEqual([2, expect.stringContaining('account demo is not complete')]);
   await killAt((transaction) => sql`select 1 from accounts where login = 'other' for update`.execute(transaction));
   expect(await states()).toEqual(begun);
 

@@ -161,7 +161,7 @@ describe('one worker', () => {
     const [task] = await store.db.selectFrom('job_tasks').select(['owner', 'attempt', 'lost']).where('job', '=', id).execute();
     expect(task).toEqual({ owner: next.told.worker, attempt: 2, lost: 1 });
     frozen.child.kill('SIGCONT');
-    await expect.poll(() => frozen.lines().join('\n'), wait).toContain('refused');
+    await expect.poll(() => frozen.lines().join('\n'), wait).toContain('rejected');
     const { paths, text } = await jobs.readOutputs(id);
     expect([paths.length, text, (await jobs.state(id)).stats]).toEqual([
       1,

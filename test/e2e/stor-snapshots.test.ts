@@ -150,7 +150,7 @@ test('prune keeps the latest, and takes what interrupted runs left only when it 
   await fill('many');
   for (const name of ['one', 'two', 'three']) await user.json('stor', 'snapshot', 'create', `many@${name}`);
   const [twice, list] = [await user.here(['stor', 'snapshot', 'create', 'many@two']), ['stor', 'snapshot', 'list', 'many']];
-  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('exists already')]);
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('already exists')]);
   const shown = await user.json<{ name: string }[]>('stor', 'snapshot', 'prune', 'many', '--keep', '1', '-n');
   expect(shown.map(({ name }) => name)).toEqual(['one', 'two']);
   expect((await user.here(['stor', 'snapshot', 'prune', 'many', '--keep', '1'])).code).toBe(2);

@@ -69,7 +69,7 @@ function listExamples(node: AnyCommand | Group): string[] {
 
 const password = [
   [/: $/, 'Passw0rd-3\r'],
-  [/again: $/, 'Passw0rd-3\r'],
+  [/repeat the password: $/, 'Passw0rd-3\r'],
 ] as const;
 
 /** Lines of the guide to clusters. */

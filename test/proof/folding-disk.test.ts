@@ -126,7 +126,7 @@ test('a profile does not take the place of one that is the same file', async () 
     `${env} cloud profile create ${name} --url https://localhost:1 --account ${name} --key-id ${user.local.keyId} --no-test -q > made`;
   expect((await run(create('work'))).code).toBe(0);
   const { code, stderr } = await run(create('Work'));
-  expect([code, stderr]).toEqual([2, expect.stringContaining('one file with another profile')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('has the same file as another profile')]);
   expect(stderr).toContain('work');
   expect(JSON.parse(read('config/cloud/profiles/work.json'))).toMatchObject({ account: 'work' });
 });

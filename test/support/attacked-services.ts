@@ -85,7 +85,7 @@ function create({ isolation, isNobody }: Kind): Attacked & { start(): Promise<vo
     isolation,
     isRoot: userInfo().uid === 0 && !isNobody,
     get hasFilter() {
-      return isolation === 'bubblewrap' || !readFileSync(join(dataDir, 'service.log'), 'utf8').includes('without a filter');
+      return isolation === 'bubblewrap' || !readFileSync(join(dataDir, 'service.log'), 'utf8').includes('without a system call filter');
     },
     home,
     dataDir,

@@ -171,7 +171,7 @@ export const makeDirectory = command({
         () => makeFolder(storage, path, { parents: options.parents }),
         `cloud stor mkdir -p ${quoteRemotePath(path)}`,
       );
-      note(made ? `Created ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
+      note(made ? `Created ${printRemotePath(path)}` : `${printRemotePath(path)} already exists`);
       return { path: printRemotePath(path), made };
     });
     return await showRows(invocation, rows, { columns: ['made', 'path'], id: 'path' });

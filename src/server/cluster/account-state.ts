@@ -30,13 +30,13 @@ export function setAccountState(database: string, login: string, status: 'enable
     const change = await store.write(async (transaction) => {
       const account = await requireLogin(transaction, login);
       if (account.status === 'deleting') {
-        throw new UsageError(`the removal of account ${login} was begun, and cannot be taken back`, {
-          hint: `go on with it: cloud server accounts delete ${login}`,
+        throw new UsageError(`the deletion of account ${login} has begun and cannot be undone`, {
+          hint: `to complete it: cloud server accounts delete ${login}`,
         });
       }
       if (account.status === 'importing') {
-        throw new UsageError(`account ${login} is not whole yet: it is being imported`, {
-          hint: `go on with it by cloud server import, or remove it: cloud server accounts delete ${login}`,
+        throw new UsageError(`account ${login} is not complete: its import has not finished`, {
+          hint: `to complete it: repeat cloud server import; to remove it: cloud server accounts delete ${login}`,
         });
       }
       if (account.status === status) return { isChanged: false, cancelled: 0 };

@@ -135,7 +135,7 @@ async function awaitJobs({ db }: Db, { id }: Account, signal: AbortSignal): Prom
 }
 
 function checkStopped(signal: AbortSignal): void {
-  if (signal.aborted) throw new InterruptedError('interrupted: the same command goes on');
+  if (signal.aborted) throw new InterruptedError('interrupted: to continue, repeat the command');
 }
 
 /**

@@ -225,7 +225,7 @@ async function storeManifest(making: Making, file: string, { objects, bytes }: C
 }
 
 function createExistsError({ directory }: SnapshotHome, name: string): UsageError {
-  return new UsageError(`snapshot ${printRemotePath(directory)}@${name} exists already`, { hint: 'choose another name' });
+  return new UsageError(`snapshot ${printRemotePath(directory)}@${name} already exists`, { hint: 'choose another name' });
 }
 
 /** The time when a marker was stored, by the service's clock, from a listing: headers have a coarser resolution. */
