@@ -121,15 +121,20 @@ export function createSocketSender(options: SendOptions): Sender {
     return pool;
   }
 
-  async function send(outgoing: Outgoing): Promise<HttpResponse> {
-    const { url, signal } = outgoing;
-    const pool = find(url);
-    const connection = (signal?.aborted === true ? undefined : pool.takeIdle()) ?? (await pool.waitForOne(signal));
+  function sendOver(connection: Connection, pool: Pool, outgoing: Outgoing): Promise<HttpResponse> {
     connection.socket.ref();
     const leave = (idleMs: number): void => {
       if (idleMs > 0) pool.release(connection, idleMs);
     };
-    return await new Exchange(connection, outgoing, options.idleTimeout, leave).response;
+    return new Exchange(connection, outgoing, options.idleTimeout, leave).response;
+  }
+
+  function send(outgoing: Outgoing): Promise<HttpResponse> {
+    const { url, signal } = outgoing;
+    const pool = find(url);
+    const idle = signal?.aborted === true ? undefined : pool.takeIdle();
+    if (idle) return sendOver(idle, pool, outgoing);
+    return pool.waitForOne(signal).then((connection) => sendOver(connection, pool, outgoing));
   }
 
   return {
