@@ -31,31 +31,42 @@ function requireName(name: string): void {
 }
 
 function encodeRest(path: string): string {
-  const names = path.split('/').filter((name) => name !== '');
-  names.forEach(requireName);
-  return encodePath(path);
+  const names = path.split('/');
+  for (const name of names) if (name !== '') requireName(name);
+  return names.map(encodePart).join('/');
 }
 
 function buildPath(operation: Operation, input: Readonly<Record<string, unknown>>): string {
-  const parts = operation.segments.map(({ kind, text }) => {
-    if (kind === 'literal') return text;
-    const value = input[text];
+  let path = '';
+  for (const { kind, text } of operation.segments) {
+    const value = kind === 'literal' ? text : input[text];
     if (typeof value !== 'string') throw new TypeError(`${operation.name}: path input ${text} is missing`);
-    if (kind === 'rest') return encodeRest(value);
-    requireName(value);
-    return encodePart(value);
-  });
-  return `/${parts.filter((part) => part !== '').join('/')}`;
+    if (kind === 'input') requireName(value);
+    const part = kind === 'literal' ? value : kind === 'rest' ? encodeRest(value) : encodePart(value);
+    if (part !== '') path += `/${part}`;
+  }
+  return path === '' ? '/' : path;
+}
+
+/** The names of the inputs that an operation declares. */
+const declaredNames = new WeakMap<Operation, ReadonlySet<string>>();
+
+function namesOf(operation: Operation): ReadonlySet<string> {
+  const known = declaredNames.get(operation);
+  if (known) return known;
+  const { segments, fields, body, storesHeaders } = operation;
+  const names = new Set([...Object.keys(fields), ...segments.filter(({ kind }) => kind !== 'literal').map(({ text }) => text)]);
+  if (storesHeaders) names.add('headers');
+  if (body === 'bytes' || body === 'lines') names.add('body');
+  if (body === 'bytes') names.add('length');
+  declaredNames.set(operation, names);
+  return names;
 }
 
 /** @throws {TypeError} for an input that the operation does not declare, which would be ignored silently */
-function assertDeclared({ name, segments, fields, body, storesHeaders }: Operation, input: Readonly<Record<string, unknown>>): void {
-  for (const key in input) {
-    if (fields[key] !== undefined || segments.some(({ kind, text }) => kind !== 'literal' && text === key)) continue;
-    if ((key === 'headers' && storesHeaders) || (key === 'body' && (body === 'bytes' || body === 'lines'))) continue;
-    if (key === 'length' && body === 'bytes') continue;
-    throw new TypeError(`${name} has no input ${key}`);
-  }
+function assertDeclared(operation: Operation, input: Readonly<Record<string, unknown>>): void {
+  const names = namesOf(operation);
+  for (const key in input) if (!names.has(key)) throw new TypeError(`${operation.name} has no input ${key}`);
 }
 
 /** The request for an operation and its input, without date, signature and host. */
@@ -65,7 +76,8 @@ export function buildRequest(operation: Operation, input: Readonly<Record<string
   const headers: Headers = { ...(operation.storesHeaders ? (input['headers'] as Headers | undefined) : undefined) };
   let fields: Record<string, unknown> = {};
   for (const name in operation.fields) {
-    const [value, field] = [input[name], operation.fields[name]];
+    const value = input[name];
+    const field = operation.fields[name];
     if (value === undefined || field === undefined) continue;
     const place = placeOf(operation, field);
     if (place === 'query') query[name] = value;
