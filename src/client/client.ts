@@ -105,11 +105,10 @@ function withRoles({ service, roles }: Endpoint, target: string): string {
   return `${target}${target.includes('?') ? '&' : '?'}as-role=${encodePart(roles.join(','))}`;
 }
 
-/** Headers that every request to the service has. */
-async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoint, result?: ResultKind): Promise<Headers> {
-  const signed = await authorize(result);
-  if (service === 'compute') return { accept: 'application/json', 'accept-version': apiVersion, ...signed };
-  return { ...(roles.length > 0 && { role: roles.join(',') }), ...signed };
+/** Headers that every request to the service has, beside its signature. */
+function standardHeaders({ service, roles, apiVersion }: Endpoint): Headers {
+  if (service === 'compute') return { accept: 'application/json', 'accept-version': apiVersion };
+  return roles.length > 0 ? { role: roles.join(',') } : {};
 }
 
 /** Sends a request once. */
@@ -125,8 +124,8 @@ async function exchange(
   trace?.({ kind: 'request', outgoing, attempt });
   try {
     // Combining signals costs more than the rest of a small request.
-    const combined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-    const response = await send({ ...outgoing, ...(combined && { signal: combined }) });
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    const response = await send({ ...outgoing, signal });
     trace?.({ kind: 'response', outgoing, response, milliseconds: now() - started });
     return limit ? { ...response, body: limit.watch(response.body) } : response;
   } catch (error) {
@@ -135,24 +134,40 @@ async function exchange(
   }
 }
 
+/** A request before it is signed. */
+type Unsigned = Omit<Outgoing, 'url'> & { target: string };
+
+function prepare(operation: Operation, input: Readonly<Record<string, unknown>>, options: CallOptions): Unsigned {
+  const { method, target, headers, body } = buildRequest(operation, input);
+  return {
+    method: options.head === true ? 'HEAD' : method,
+    target,
+    headers: Object.assign(headers, options.headers),
+    body: options.body ? options.body() : body,
+    signal: options.signal,
+    mayPause: options.mayPause,
+  };
+}
+
 function createCaller(own: ClientOptions) {
   const { endpoint, retry, now, maxTime, interruption, trace, onRetry } = own;
   let hasResponded = false;
   const base = endpoint.url.origin + endpoint.url.pathname.replace(/\/+$/, '');
+  const standard = standardHeaders(endpoint);
 
   /** Retries a request, each attempt signed afresh, until `accept` accepts the response or a retry cannot help. */
   async function attemptAll<R>(
-    make: () => Omit<Outgoing, 'url'> & { target: string },
+    make: () => Unsigned,
     kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
     accept: (response: HttpResponse, url: URL) => Promise<R>,
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
-      const { target, ...rest } = make();
+      const { method, target, headers, body, signal, mayPause } = make();
       // Not as a relative reference: a target that begins with two slashes would name another host.
       const url = new URL(base + withRoles(endpoint, target));
-      const signed = await standardHeaders(endpoint, kind.result);
-      const outgoing: Outgoing = { ...rest, url, headers: { ...signed, ...rest.headers } };
+      const signed = await endpoint.authorize(kind.result);
+      const outgoing: Outgoing = { method, url, headers: { ...standard, ...signed, ...headers }, body, signal, mayPause };
       let retryAfter: string | undefined;
       try {
         const response = await exchange(own, outgoing, attempt, stop);
@@ -181,13 +196,7 @@ function createCaller(own: ClientOptions) {
     input: Readonly<Record<string, unknown>>,
     options: CallOptions = {},
   ): Promise<Answered<unknown>> {
-    const make = () => {
-      const request = buildRequest(operation, input);
-      const body = options.body ? options.body() : request.body;
-      const method = options.head === true ? 'HEAD' : request.method;
-      const { signal, mayPause } = options;
-      return { ...request, method, headers: { ...request.headers, ...options.headers }, body, signal, mayPause };
-    };
+    const make = () => prepare(operation, input, options);
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
     const { idempotent, result } = operation;

@@ -28,8 +28,8 @@ const answerLife = 24 * 3_600_000;
 const earlyRetries = 3;
 
 /** Limits the rate at which requests of the whole program start. @throws {UsageError} for a rate of 0 */
-function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void> {
-  if (rate === undefined) return () => Promise.resolve();
+function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void> | undefined {
+  if (rate === undefined) return () => undefined;
   const count = readCount(rate);
   if (count === 0)
     throw new UsageError(`${rate.source}: a rate of 0 requests per second would send nothing`, {
@@ -53,10 +53,15 @@ function readRetries({ retries }: Sources): RetryPolicy {
  * Signs each request when its turn comes. `connect` is called during the first signature: loading the modules that sign takes as long as
  * the handshakes.
  */
-function createAuthorize(signing: Signing, takeTurn: () => Promise<void>, connect?: (mayBeLong: boolean) => Promise<void>): Authorize {
+function createAuthorize(
+  signing: Signing,
+  takeTurn: () => Promise<void> | undefined,
+  connect?: (mayBeLong: boolean) => Promise<void>,
+): Authorize {
   let isFirst = true;
   return async (result) => {
-    await takeTurn();
+    const turn = takeTurn();
+    if (turn) await turn;
     if (isFirst && connect) {
       isFirst = false;
       await connect(result === 'bytes');
@@ -92,14 +97,17 @@ export function createConnections(options: ConnectOptions) {
     const sendNow: Send = async (outgoing) => (await findSender()).send(outgoing);
     const send: Send = async (outgoing) => {
       if (curl) throw new CurlPrinted(printCurl(outgoing, { ca: values.ca?.value, insecure: readFlag(values.insecure) }));
-      const sent = guard.send(outgoing, sendNow);
       const isSentSoon = outgoing.body === undefined || outgoing.body instanceof Uint8Array;
-      const stopWatching = isSentSoon ? notices.watch(url.host) : () => undefined;
+      const stopWatching = isSentSoon ? notices.watch(url.host) : undefined;
       // Loads the module that shows most results while the service works.
       if (bulk === undefined) setImmediate(() => void import('../output/render.ts'));
-      const response = await sent.finally(stopWatching);
-      if (response.status < 400) signing.remember();
-      return response;
+      try {
+        const response = await guard.send(outgoing, sendNow);
+        if (response.status < 400) signing.remember();
+        return response;
+      } finally {
+        stopWatching?.();
+      }
     };
     return createClient(table, {
       endpoint: {

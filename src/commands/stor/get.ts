@@ -77,7 +77,7 @@ async function* planSources(
     else if (found) {
       if (!dryRun) void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
       const steps = planGet(engine, source, file, { onError: tally.fail, makesNothing: dryRun, filter });
-      for await (const { rel, ...step } of steps) yield { ...step, tree: { from: source, root: file, rel } };
+      for await (const step of steps) yield { ...step, tree: { from: source, root: file } };
     }
   }
 }
@@ -218,8 +218,8 @@ async function fetchFiles(
         for await (const { fetched } of results) {
           if (!fetched) continue;
           if (!options.recursive) note(`${fetched.path} -> ${fetched.file}`);
-          const { seen: _, ...row } = fetched;
-          yield { ...row, mtime: row.mtime === undefined ? undefined : new Date(row.mtime).toISOString() };
+          const { path, file, size, etag, mtime } = fetched;
+          yield { path, file, size, etag, mtime: mtime === undefined ? undefined : new Date(mtime).toISOString() };
         }
         isWhole = tally.failed === 0 && !options.noClobber;
       } finally {

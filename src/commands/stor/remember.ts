@@ -21,9 +21,11 @@ export function nameMemory({ state, settings }: Pick<Context, 'state' | 'setting
 }
 
 /** A file to be fetched. */
-export interface FetchStep extends Omit<GetStep, 'rel'> {
-  /** For a file of a tree: the two roots, and the path below them. */
-  readonly tree?: { readonly from: RemotePath; readonly root: string; readonly rel: string };
+export interface FetchStep extends Pick<GetStep, 'source' | 'file' | 'size' | 'etag'> {
+  /** For a file of a tree: the two roots. */
+  readonly tree?: { readonly from: RemotePath; readonly root: string };
+  /** For a file of a tree: the path below both roots. */
+  readonly rel?: string;
 }
 
 export interface FetchResult {
@@ -38,7 +40,7 @@ export async function* rememberTrees(context: Context, results: AsyncIterable<Fe
   let memory: MemoryWriter | undefined;
   try {
     for await (const result of results) {
-      const { tree } = result.step;
+      const { tree, rel } = result.step;
       if (tree?.root !== root || memory === undefined) {
         memory?.close(false);
         root = tree?.root;
@@ -46,7 +48,7 @@ export async function* rememberTrees(context: Context, results: AsyncIterable<Fe
         memory = createMemoryWriter(file, { id, merges: true });
       }
       const known = result.fetched && describeKnown(result.fetched, modes);
-      if (known && tree) memory.note({ rel: tree.rel, ...known });
+      if (known && rel !== undefined) memory.note({ rel, ...known });
       yield result;
     }
   } finally {

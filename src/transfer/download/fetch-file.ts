@@ -3,6 +3,7 @@ import { ApiError, isSystemError } from '../../base/errors.ts';
 import { openHead, openObject, readObject, type Opened } from './download.ts';
 import { describeFetched, isWorthless, worthKeeping, writeObject, type Fetched, type FetchOptions } from './write-object.ts';
 import { lacks } from '../abilities.ts';
+import { isSmall, writeSmallObject } from './write-small-object.ts';
 import { closeBody } from '../close-body.ts';
 import type { Engine, Ticket } from '../engine.ts';
 import { findLeft, hasUnfinished, lookAt } from '../local/partial-file.ts';
@@ -11,14 +12,14 @@ import { tryAgain } from '../retry.ts';
 import { findWriteTarget, writeStream, type WriteTarget } from '../local/write-target.ts';
 
 /** True if an earlier run may have left the beginning of this file. */
-function mayGoOn(file: string, { size, continues = false, fromStart = false }: FetchOptions): boolean {
+function mayHaveBeginning(file: string, { size, continues = false, fromStart = false }: FetchOptions): boolean {
   if (fromStart) return false;
   return continues || ((size === undefined || size >= worthKeeping) && hasUnfinished(file));
 }
 
-/** Requests the object, or only its headers when some of its bytes may exist locally. */
-async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
-  const head = mayGoOn(file, options) && !lacks(engine.storage, 'ranges') ? await openHead(engine, source) : undefined;
+/** Requests the headers of an object of which some bytes may exist locally, and the object itself if none do. */
+async function openToContinue(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
+  const head = await openHead(engine, source);
   const hasBeginning = head !== undefined && (options.continues === true || findLeft(file, head.etag, engine.processes).length > 0);
   if (hasBeginning && (options.etag === undefined || options.etag === head.etag)) return head;
   return await openObject(engine, source, options.etag);
@@ -26,9 +27,10 @@ async function openForFile(engine: Engine, source: RemotePath, file: string, opt
 
 async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const { kind, file } = target;
-  const opened = await (kind === 'stream' ? openObject(engine, source, options.etag) : openForFile(engine, source, file, options));
+  const mayContinue = kind === 'file' && mayHaveBeginning(file, options) && !lacks(engine.storage, 'ranges');
+  const opened = await (mayContinue ? openToContinue(engine, source, file, options) : openObject(engine, source, options.etag));
   try {
-    if (kind === 'file') return await writeObject(engine, opened, file, options, ticket);
+    if (kind === 'file') return await (isSmall(opened, options) ? writeSmallObject : writeObject)(engine, opened, file, options, ticket);
     if (opened.size !== undefined) ticket.expect(opened.size);
     await writeStream(target, readObject(engine, opened, { ticket }), engine.signal);
     return describeFetched(opened, file);
@@ -52,18 +54,18 @@ export async function fetchFile(engine: Engine, source: RemotePath, file: string
     // Bytes written to a stream cannot be taken back, so there are no retries.
     const limits = target.kind === 'file' ? engine : { ...engine, retries: 0 };
     // A file that is continued is replaced only if it has not changed since.
-    const replaces = options.replaces ?? (options.continues === true ? lookAt(target.file) : 'anything');
-    let fromStart = false;
+    let current = options.continues === true ? { replaces: lookAt(target.file), ...options } : options;
     const fetched = await tryAgain(async () => {
       try {
-        return await fetchOnce(engine, source, target, { ...options, replaces, fromStart }, ticket);
+        return await fetchOnce(engine, source, target, current, ticket);
       } catch (error) {
-        if (isWorthless(error)) fromStart = true;
+        if (isWorthless(error)) current = { ...current, fromStart: true };
         throw error;
       }
     }, limits);
     ticket.end('done');
-    return { ...fetched, file };
+    fetched.file = file;
+    return fetched;
   } catch (error) {
     ticket.end('failed');
     throw explainFetch(error, source, target.file);

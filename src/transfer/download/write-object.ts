@@ -1,19 +1,6 @@
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fchmodSync,
-  ftruncateSync,
-  lstatSync,
-  openSync,
-  rmSync,
-  statSync,
-  writeSync,
-  type BigIntStats,
-  type Stats,
-} from 'node:fs';
+import { closeSync, constants, createReadStream, fchmodSync, lstatSync, openSync, statSync, type BigIntStats, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { readAll, type Headers } from '../../api/message.ts';
+import type { Headers } from '../../api/message.ts';
 import { checkInterrupted, InterruptedError, LocalError, NetworkError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
 import {
@@ -25,7 +12,7 @@ import {
   type Beginning,
   type Continuation,
 } from './beginning.ts';
-import { readObject, readSmallObject, type Opened } from './download.ts';
+import { readObject, type Opened } from './download.ts';
 import { closeBody } from '../close-body.ts';
 import { countMoves, type Engine, type Ticket } from '../engine.ts';
 import { writeChunks, writeSize } from '../local/file-writer.ts';
@@ -34,7 +21,6 @@ import { assertApart, noteMade } from '../local/one-file.ts';
 import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
 import { printRemotePath } from '../path.ts';
 import { mayTryAgain } from '../retry.ts';
-import { findData } from '../local/sparse.ts';
 import { readMode } from '../tree/headers.ts';
 import { readTime, setTime, toMilliseconds } from '../local/time.ts';
 import { checkPlace } from '../local/write-target.ts';
@@ -76,9 +62,6 @@ export interface Seen {
 
 /** An unfinished file of at least this size is kept for the next run, bytes. */
 export const worthKeeping = 1024 * 1024;
-
-/** An object of at most this size is held in memory until it is complete, bytes. */
-const smallSize = 256 * 1024;
 
 async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
   const hasher = hashing.start(whole);
@@ -139,13 +122,17 @@ export function isWorthless(error: unknown): boolean {
 }
 
 /** Properties that are set on a file when it is complete. */
-interface Properties {
+export interface Properties {
   /** Nanoseconds since the epoch. */
   mtime: bigint | undefined;
   mode: number | undefined;
 }
 
-function setProperties(descriptor: number, { mtime, mode }: Properties): void {
+export function readProperties({ headers }: Opened, { modes }: FetchOptions): Properties {
+  return { mtime: readTime(headers['m-mtime'])?.time, mode: modes === true ? readMode(headers['m-mode']) : undefined };
+}
+
+export function setProperties(descriptor: number, { mtime, mode }: Properties): void {
   if (mode !== undefined) fchmodSync(descriptor, mode);
   if (mtime !== undefined) setTime(descriptor, mtime);
 }
@@ -159,34 +146,25 @@ function setPropertiesOf(file: string, properties: Properties): void {
   }
 }
 
-/** Writes a small object synchronously: much faster than asynchronous calls, each of which waits for a thread. */
-function writeSmall(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): void {
-  const descriptor = createOwn(unfinished);
-  try {
-    const ranges = sparse ? findData(content, 0) : [{ start: 0, end: content.length }];
-    for (const { start, end } of ranges) for (let at = start; at < end;) at += writeSync(descriptor, content, at, end - at, at);
-    if (sparse) ftruncateSync(descriptor, content.length);
-    setProperties(descriptor, properties);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
+/** @param time that was set, nanoseconds since the epoch @param made stats before the rename @param named stats after it */
 export function describeFetched(
   { path, headers, size = 0, etag, md5 }: Opened,
   file: string,
   time = readTime(headers['m-mtime'])?.time,
+  made?: Stats,
+  named?: BigIntStats,
 ): Fetched {
   const kept = headers['m-mtime'];
   const mtime = time === undefined ? undefined : toMilliseconds(time);
-  return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made: undefined } };
+  return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made, named } };
+}
+
+export function createTakenError(file: string): NetworkError {
+  return new NetworkError(`another process has taken the partial download of ${file}`, { code: 'CannotResume' });
 }
 
 /** @returns true if something exists under the file's name @throws {LocalError} for what must not be replaced */
-function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): boolean {
+export function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): boolean {
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (inTree === true && there !== undefined) checkPlace(file, there);
   if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${printRemotePath(path)} cannot be written there`);
@@ -198,47 +176,31 @@ function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): 
  * @throws {NetworkError} {LocalError} and then no file exists, or the old one, or an unfinished one that the next run continues
  */
 export async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
-  const isSmall = opened.size !== undefined && opened.size <= smallSize;
-  const continues = sizeToContinue(options) > 0;
-  // A small file is checked once, directly before it is renamed: nothing is awaited in between.
-  const looksLate = isSmall && !continues;
-  let isTaken = looksLate || checkTarget(file, opened, options);
+  checkTarget(file, opened, options);
   options.onHeaders?.(opened.headers);
-  const mtime = readTime(opened.headers['m-mtime'])?.time;
-  const fetched = describeFetched(opened, file, mtime);
+  const properties = readProperties(opened, options);
   if (opened.size !== undefined) ticket.expect(opened.size);
-  const unfinished = nameUnfinished(file, isSmall ? undefined : opened.etag, engine.processes);
-  const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
+  const unfinished = nameUnfinished(file, opened.etag, engine.processes);
   const { replaces = 'anything', sparse = false } = options;
   const counting = countMoves(ticket);
-  let beginning: Beginning | undefined;
+  const continues = sizeToContinue(options) > 0;
   try {
     if (continues && (await isWholeAlready(opened, file, options))) {
       await closeBody(opened.body);
       setPropertiesOf(file, properties);
-      ticket.keep(fetched.size);
-      return fetched;
+      ticket.keep(sizeToContinue(options));
+      return describeFetched(opened, file, properties.mtime);
     }
-    if (isSmall) {
-      const content = opened.body
-        ? await readSmallObject(engine, opened, counting)
-        : await readAll(readObject(engine, opened, { ticket: counting }));
-      if (looksLate) isTaken = checkTarget(file, opened, options);
-      writeSmall(content, unfinished, properties, sparse);
-    } else {
-      beginning = await takeBeginning(engine, opened, file, unfinished, options);
-      fetched.size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
-      setPropertiesOf(unfinished, properties);
-    }
-    if (continues && beginning?.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
-    if (isTaken || !looksLate) assertApart(engine.storage, file);
+    const beginning = await takeBeginning(engine, opened, file, unfinished, options);
+    const size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
+    setPropertiesOf(unfinished, properties);
+    if (continues && beginning.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
+    assertApart(engine.storage, file);
     const made = noteMade(engine.storage, unfinished);
-    if (giveName(unfinished, file, replaces)) {
-      if (beginning?.hasOthers === true || (isSmall && options.inTree !== true)) removeStale(file, engine.processes);
-      const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-      return { ...fetched, seen: { ...fetched.seen, made, named } };
-    }
-    throw new NetworkError(`another process has taken the partial download of ${file}`, { code: 'CannotResume' });
+    if (!giveName(unfinished, file, replaces)) throw createTakenError(file);
+    if (beginning.hasOthers === true) removeStale(file, engine.processes);
+    const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+    return describeFetched({ ...opened, size }, file, properties.mtime, made, named);
   } catch (error) {
     const isInterrupted = engine.signal?.aborted === true;
     const isLeft = isKept(isInterrupted ? new InterruptedError('interrupted') : error, opened, unfinished);

@@ -106,7 +106,7 @@ async function fetchSmall(engine: Engine, step: PackStep): Promise<Packed> {
     const header = describeObject(step, opened);
     const ticket = engine.monitor.begin(printRemotePath(step.path), opened.size);
     try {
-      const content = await readSmallObject(engine, opened, ticket);
+      const content = await readSmallObject(engine, opened, ticket.move);
       ticket.end('done');
       return { step, blocks: [header, content, paddingOf(content.length)] };
     } catch (error) {
