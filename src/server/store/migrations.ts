@@ -2,22 +2,24 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
 import { addAccountStatus } from './account-status.ts';
-import { createAuditTable } from './audit-table.ts';
-import { createClusterTables } from './cluster-tables.ts';
+import {
+  addMemberSlots,
+  createAuditTable,
+  createClusterTables,
+  createContentsFolder,
+  createCountTable,
+  createRequestTokens,
+  createUploadDigestTable,
+} from './cluster-tables.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
-import { createContentsFolder } from './contents-folder-table.ts';
-import { createCountTable } from './count-table.ts';
 import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
-import { addMemberSlots } from './member-slots.ts';
 import { createFirstTables } from './tables.ts';
 import { createOldJobsIndex } from './old-jobs-index.ts';
 import { createPutObject } from './put-object-function.ts';
-import { createRequestTokens } from './request-tokens-table.ts';
 import { addTaskLeases } from './task-lease-columns.ts';
-import { createUploadDigestTable } from './upload-digest-table.ts';
 import { createUploadTables } from './upload-tables.ts';
 import { createUsageTables } from './usage-tables.ts';
 
