@@ -1,6 +1,8 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
+import type { AuditRow } from '../store/compute-schema.ts';
 import { assertMigrated } from '../store/postgres/migrate.ts';
 import { openPostgres } from '../store/postgres/open.ts';
+import { readPages } from '../store/read-pages.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** A change that affects access, as operators read it. */
@@ -30,19 +32,20 @@ export interface AuditFilter {
   readonly since?: number | undefined;
 }
 
+type Row = Selectable<AuditRow>;
+
 /** Rows per query. */
 const pageSize = 500;
 
 /** Maximum duration in seconds of a transaction after it has recorded its change. Transactions that began later may commit first. */
 const longestWrite = 60;
 
-type Row = Awaited<ReturnType<typeof readRows>>[number];
-
-function readRows(db: Kysely<Schema>, { account, since }: AuditFilter, after: number) {
-  let query = db.selectFrom('audit').selectAll().where('sequence', '>', after).orderBy('sequence').limit(pageSize);
-  if (account !== undefined) query = query.where('account', '=', account);
-  if (since !== undefined) query = query.where('at', '>=', new Date(since));
-  return query.execute();
+/** Reads the changes after one of them, in their order. */
+function readRows(db: Kysely<Schema>, { account, since }: AuditFilter, after: number): AsyncGenerator<readonly Row[]> {
+  const ofAccount = account === undefined ? sql`true` : sql`account = ${account}`;
+  const isRecent = since === undefined ? sql`true` : sql`at >= ${new Date(since)}`;
+  const where = sql`sequence > ${after} and ${ofAccount} and ${isRecent}`;
+  return readPages<Row>(db, 'audit', { key: ['sequence'], where, size: pageSize });
 }
 
 function show({ at, account, actor, action, subject, details, address, key, request }: Row): AuditRecord {
@@ -70,15 +73,6 @@ async function findSettled(db: Kysely<Schema>, after: number): Promise<number> {
   return last ?? after;
 }
 
-async function* readPages(db: Kysely<Schema>, filter: AuditFilter, after: number): AsyncGenerator<Row> {
-  for (let last = after; ;) {
-    const rows = await readRows(db, filter, last);
-    yield* rows;
-    if (rows.length < pageSize) return;
-    last = rows.at(-1)?.sequence ?? last;
-  }
-}
-
 /**
  * Reads the audit log, oldest change first.
  * @param wait resolves when the log is to be read again, with false to stop; without it the log is read once. Among concurrent changes, one
@@ -93,10 +87,12 @@ export async function* readAudit(database: string, filter: AuditFilter, wait?: (
     let told = new Set<number>();
     for (;;) {
       const next = wait === undefined ? settled : await findSettled(db, settled);
-      for await (const row of readPages(db, filter, settled)) {
-        if (told.has(row.sequence)) continue;
-        if (wait !== undefined) told.add(row.sequence);
-        yield show(row);
+      for await (const rows of readRows(db, filter, settled)) {
+        for (const row of rows) {
+          if (told.has(row.sequence)) continue;
+          if (wait !== undefined) told.add(row.sequence);
+          yield show(row);
+        }
       }
       settled = next;
       told = new Set([...told].filter((sequence) => sequence > next));

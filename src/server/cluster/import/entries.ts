@@ -7,6 +7,7 @@ import type { StoredBytes } from '../../store/bytes.ts';
 import { isCompressed } from '../../store/compressed-bytes.ts';
 import { isAmong } from '../../store/list-rows.ts';
 import { insertRow, type RowBytes } from '../../store/row-bytes.ts';
+import { readPages } from '../../store/read-pages.ts';
 import type { EntryRow, Schema } from '../../store/schema.ts';
 import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
@@ -53,12 +54,6 @@ function isLeftOut({ parent, name }: Key, paths: ReadonlySet<string>): boolean {
 
 function isPart(key: Key): boolean {
   return pathOf(key).split('/')[2] === 'uploads';
-}
-
-function readBatch({ from }: EntryCopy, after: Key | undefined): Promise<EntryRow[]> {
-  let query = from.db.selectFrom('entries').selectAll().orderBy('parent').orderBy('name').limit(batchSize);
-  if (after) query = query.where(sql<boolean>`(parent, name) > (${after.parent}, ${after.name})`);
-  return query.execute();
 }
 
 async function findThere({ to: { db } }: EntryCopy, keys: readonly Key[]): Promise<Map<string, EntryRow>> {
@@ -174,11 +169,9 @@ async function copyBatch(copy: EntryCopy, rows: readonly EntryRow[]): Promise<vo
  */
 export async function copyEntries(copy: EntryCopy): Promise<CopiedEntries> {
   const total = { entries: 0, objects: 0, bytes: 0 };
-  for (let last: Key | undefined; ;) {
+  const pages = readPages<EntryRow>(copy.from.db, 'entries', { key: ['parent', 'name'], where: sql`true`, size: batchSize });
+  for await (const batch of pages) {
     checkInterrupted(copy.signal);
-    const batch = await readBatch(copy, last);
-    if (batch.length === 0) return total;
-    last = batch.at(-1);
     const rows = batch.filter((row) => !isLeftOut(row, copy.leftOut));
     if (rows.length > 0) await copyBatch(copy, rows);
     total.entries += rows.length;
@@ -187,6 +180,8 @@ export async function copyEntries(copy: EntryCopy): Promise<CopiedEntries> {
     total.bytes += objects.reduce((sum, { size }) => sum + (size ?? 0), 0);
     copy.onProgress(total.entries);
   }
+  checkInterrupted(copy.signal);
+  return total;
 }
 
 /** Totals of the entries of accounts in a cluster. */
