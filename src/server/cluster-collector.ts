@@ -132,27 +132,19 @@ async function removeUnfinished(options: CollectOptions, { milliseconds }: Horiz
   return removed;
 }
 
-/** Reads the ids of a table page by page. */
-async function forPages(read: (after: string) => Promise<{ ids: readonly string[]; last: string | undefined }>): Promise<string[]> {
-  const found: string[] = [];
-  for (let after = ''; ;) {
-    const { ids, last } = await read(after);
-    found.push(...ids);
-    if (last === undefined) return found;
-    after = last;
-  }
-}
-
 /** Rows of a content table that no entry names: when two links are deleted at the same time, each deletion still sees the other link. */
-function findLostRows(db: Kysely<Schema>, table: 'contents' | 'pieces', column: 'id' | 'content'): Promise<string[]> {
+async function findLostRows(db: Kysely<Schema>, table: 'contents' | 'pieces', column: 'id' | 'content'): Promise<string[]> {
   const name = sql.ref(column);
-  return forPages(async (after) => {
+  const found: string[] = [];
+  for (let after: string | undefined = ''; after !== undefined;) {
     const { rows } = await sql<{ id: string; used: boolean }>`
       select id, exists (select 1 from entries where content = id) as used
       from (select distinct ${name} as id from ${sql.table(table)} where ${name} > ${after} order by 1 limit ${rowsAtOnce}) as page
       order by id`.execute(db);
-    return { ids: rows.filter(({ used }) => !used).map(({ id }) => id), last: rows.at(-1)?.id };
-  });
+    found.push(...rows.filter(({ used }) => !used).map(({ id }) => id));
+    after = rows.at(-1)?.id;
+  }
+  return found;
 }
 
 async function removeLostRows({ store: { db }, dryRun = false, onGone }: CollectOptions): Promise<number> {
