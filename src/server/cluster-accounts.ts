@@ -5,15 +5,12 @@ import { noteOperator } from './cluster/note-operator.ts';
 import type { LocalStore } from './store/open.ts';
 import type { AccountRow } from './store/schema.ts';
 import { assertMigrated, migratePostgres } from './store/postgres/migrate.ts';
-import { openPostgres } from './store/postgres/open.ts';
+import { usePostgres } from './store/postgres/open.ts';
 import { createWrites } from './store/postgres/write.ts';
 import type { Store } from './store/store.ts';
 import { listUsage } from './store/usage.ts';
 
 /** Operator commands on the database of gateways, which may be running. */
-
-/** One connection: nothing here runs concurrently. */
-const connections = 1;
 
 /** An account as shown to operators. */
 export interface ListedAccount {
@@ -37,25 +34,17 @@ export interface ListedAccount {
 }
 
 /** Runs work on a migrated database. */
-export async function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
-  const db = await openPostgres(database, connections);
-  try {
+export function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
+  return usePostgres(database, async (db) => {
     await assertMigrated(db);
     // No lease is needed: gateways know nothing of the row that is written.
-    return await work({ db, write: createWrites(db, undefined).write });
-  } finally {
-    await db.destroy();
-  }
+    return work({ db, write: createWrites(db, undefined).write });
+  });
 }
 
 /** Creates the tables of a database, or the missing ones. @returns the schema versions before and after */
-export async function migrateCluster(database: string, now: number): Promise<{ from: number; to: number }> {
-  const db = await openPostgres(database, connections);
-  try {
-    return await migratePostgres(db, now);
-  } finally {
-    await db.destroy();
-  }
+export function migrateCluster(database: string, now: number): Promise<{ from: number; to: number }> {
+  return usePostgres(database, (db) => migratePostgres(db, now));
 }
 
 /** Accounts by login; only one if a login is given. */

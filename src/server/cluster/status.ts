@@ -1,7 +1,8 @@
 import { sql, type Kysely } from 'kysely';
-import { readVersion, steps, type StepTable } from '../store/migrations.ts';
+import { steps } from '../store/migrations.ts';
 import { measureGarbage } from '../store/postgres/garbage.ts';
-import { openPostgres } from '../store/postgres/open.ts';
+import { findVersion } from '../store/postgres/migrate.ts';
+import { usePostgres } from '../store/postgres/open.ts';
 import { usualLifetime } from '../store/postgres/lease.ts';
 import type { Schema } from '../store/schema.ts';
 
@@ -144,19 +145,14 @@ async function describeJobs(db: Kysely<Schema>): Promise<StatusRow[]> {
  * Reads the status of a cluster from its database. Nothing is changed.
  * @throws {LocalError} when the database cannot be reached
  */
-export async function readStatus(database: string): Promise<StatusRow[]> {
-  const db = await openPostgres(database, 1);
-  try {
-    const { rows } = await sql<{ known: boolean }>`select to_regclass('steps') is not null as known`.execute(db);
-    const done = rows[0]?.known === true ? await readVersion(db as unknown as Kysely<StepTable>) : 0;
-    const schema = describeSchema(done);
+export function readStatus(database: string): Promise<StatusRow[]> {
+  return usePostgres(database, async (db) => {
+    const schema = describeSchema(await findVersion(db));
     // Tables of an older version may lack columns that are queried below; those of a newer version have them.
     if (schema.state === 'old') return [schema];
     const members = await describeMembers(db);
     const jobs = await describeJobs(db);
     const left = jobs.find(({ item }) => item === 'tasks')?.count ?? 0;
     return [schema, ...members, ...findAbsent(members, left), ...(await describeCollection(db)), ...jobs];
-  } finally {
-    await db.destroy();
-  }
+  });
 }

@@ -63,11 +63,15 @@ export async function migratePostgres(database: Kysely<Schema>, now: number): Pr
   return versions;
 }
 
+/** The version of the tables of a database; 0 if it has none. */
+export async function findVersion(database: Kysely<Schema>): Promise<number> {
+  const { rows } = await sql<{ known: boolean }>`select to_regclass('steps') is not null as known`.execute(database);
+  return rows[0]?.known === true ? readVersion(database as unknown as Kysely<StepTable>) : 0;
+}
+
 /** @throws {LocalError} unless the database has exactly the version of this release */
 export async function assertMigrated(database: Kysely<Schema>): Promise<void> {
-  const db = database as unknown as Kysely<StepTable>;
-  const { rows } = await sql<{ known: boolean }>`select to_regclass('steps') is not null as known`.execute(db);
-  const done = rows[0]?.known === true ? await readVersion(db) : 0;
+  const done = await findVersion(database);
   if (done > steps.length) throw refuseNewer(done);
   if (done === steps.length) return;
   throw new LocalError(`the database has version ${done} of the tables, and this release needs ${steps.length}`, {

@@ -62,6 +62,16 @@ export interface ClusterStoreOptions {
   readonly beginReading?: Store['beginReading'];
 }
 
+/** Runs work on a database over one connection: nothing runs concurrently. */
+export async function usePostgres<T>(url: string, work: (db: Kysely<Schema>) => Promise<T>): Promise<T> {
+  const db = await openPostgres(url, 1);
+  try {
+    return await work(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
 /** An open byte store, and the function that closes it. */
 interface OpenedBytes {
   readonly bytes: ByteStore;
