@@ -14,7 +14,7 @@ import type { EntryRow, Schema } from './schema.ts';
 export type DirectoryKey = Pick<EntryRow, 'parent' | 'name'>;
 
 /** Maximum number of changes folded in one transaction. */
-const batchSize = 5000;
+export const batchSize = 5000;
 
 /** The number of entries, in a query of a directory's row in `entries`. One query reads both parts of the count at the same moment. */
 export function selectCount(db: Kysely<Schema>): RawBuilder<number> {
@@ -73,14 +73,15 @@ async function foldBatch(db: Kysely<Schema>): Promise<number> {
   });
 }
 
-/**
- * Adds count changes to the rows of their directories, in small transactions for which no writer in these directories waits. Several
- * processes may do this concurrently. Does nothing on SQLite.
- * @param signal stops folding early
- */
-export async function foldCounts(db: Kysely<Schema>, signal?: AbortSignal): Promise<void> {
-  if (!isPostgres(db)) return;
-  for (;;) {
-    if (signal?.aborted === true || (await foldBatch(db)) < batchSize) return;
-  }
+/** Folds batches until one is not full, or the signal stops it. Several processes may do this concurrently. Does nothing on SQLite. */
+export function createFold(foldOne: typeof foldBatch): (db: Kysely<Schema>, signal?: AbortSignal) => Promise<void> {
+  return async (db, signal) => {
+    if (!isPostgres(db)) return;
+    for (;;) {
+      if (signal?.aborted === true || (await foldOne(db)) < batchSize) return;
+    }
+  };
 }
+
+/** Adds count changes to the rows of their directories, in small transactions for which no writer in these directories waits. */
+export const foldCounts = createFold(foldBatch);

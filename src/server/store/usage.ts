@@ -1,5 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { sliceList } from '../../base/batches.ts';
+import { batchSize, createFold, type DirectoryKey } from './counts.ts';
 import { isPostgres } from './engine-of.ts';
 import { prepareQuery } from './prepared-query.ts';
 import type { Schema } from './schema.ts';
@@ -13,9 +14,6 @@ export interface Usage {
 }
 
 const nothing: Usage = { bytes: 0, objects: 0 };
-
-/** Maximum number of changes folded in one transaction. */
-const batchSize = 5000;
 
 /** Maximum number of entries counted by one query. */
 const pageSize = 100_000;
@@ -68,24 +66,12 @@ async function foldBatch(db: Kysely<Schema>): Promise<number> {
   return rows[0]?.changes ?? 0;
 }
 
-/**
- * Adds usage changes to the rows of their accounts, in small transactions for which no writer waits. Several processes may do this
- * concurrently. Does nothing on SQLite.
- * @param signal stops folding early
- */
-export async function foldUsage(db: Kysely<Schema>, signal?: AbortSignal): Promise<void> {
-  if (!isPostgres(db)) return;
-  for (;;) {
-    if (signal?.aborted === true || (await foldBatch(db)) < batchSize) return;
-  }
-}
-
-type Key = Readonly<Record<'parent' | 'name', string>>;
-type Sum = Usage & { readonly login: string };
+/** Adds usage changes to the rows of their accounts, in small transactions for which no writer waits. */
+export const foldUsage = createFold(foldBatch);
 
 /** The last entry of the page after another entry; undefined if nothing is left. */
-async function findPageEnd(db: Kysely<Schema>, after: Key): Promise<Key | undefined> {
-  const { rows } = await sql<Key>`
+async function findPageEnd(db: Kysely<Schema>, after: DirectoryKey): Promise<DirectoryKey | undefined> {
+  const { rows } = await sql<DirectoryKey>`
     select parent, name from (
       select parent, name from entries where (parent, name) > (${after.parent}, ${after.name}) order by parent, name limit ${pageSize}
     ) as page order by parent desc, name desc limit 1`.execute(db);
@@ -95,29 +81,23 @@ async function findPageEnd(db: Kysely<Schema>, after: Key): Promise<Key | undefi
 /** Usage of `entries` that has not been counted, by login, at one moment. */
 async function findUncounted(db: Kysely<Schema>): Promise<Map<string, Usage>> {
   const totals = new Map<string, Usage>();
-  const add = (sums: readonly Sum[], sign: 1 | -1): void => {
-    for (const { login, bytes, objects } of sums) {
-      const before = totals.get(login) ?? nothing;
-      totals.set(login, { bytes: before.bytes + sign * bytes, objects: before.objects + sign * objects });
-    }
-  };
   const work = db.transaction().setIsolationLevel('repeatable read');
   await work.execute(async (transaction) => {
+    for (const [login, { bytes, objects }] of await listUsage(transaction)) totals.set(login, { bytes: -bytes, objects: -objects });
     // A single query over all entries would take longer than the query timeout.
-    let after: Key = { parent: '', name: '' };
+    let after: DirectoryKey = { parent: '', name: '' };
     for (let end = await findPageEnd(transaction, after); end; end = await findPageEnd(transaction, after)) {
-      const { rows } = await sql<Sum>`
+      const { rows } = await sql<Usage & { login: string }>`
         select split_part(parent, '/', 2) as login, cast(coalesce(sum(size), 0) as bigint) as bytes,
           count(*) filter (where split_part(parent, '/', 3) <> 'uploads') as objects
         from entries where type = 'object' and (parent, name) > (${after.parent}, ${after.name})
           and (parent, name) <= (${end.parent}, ${end.name}) group by 1`.execute(transaction);
-      add(rows, 1);
+      for (const { login, bytes, objects } of rows) {
+        const before = totals.get(login) ?? nothing;
+        totals.set(login, { bytes: before.bytes + bytes, objects: before.objects + objects });
+      }
       after = end;
     }
-    const { rows } = await sql<Sum>`
-      select login, cast(sum(bytes) as bigint) as bytes, cast(sum(objects) as bigint) as objects
-      from (${selectParts(transaction)}) as parts group by login`.execute(transaction);
-    add(rows, -1);
   });
   return totals;
 }
