@@ -1,3 +1,4 @@
+import { matchesParts } from '../base/wildcards.ts';
 import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
 import { findFormerWord } from './former-words.ts';
@@ -102,26 +103,11 @@ function findTest(comparison: Comparison): ValueTest {
   return test;
 }
 
-/** True if the text consists of the parts in order, with any text between them. */
-function matchesParts(parts: readonly string[], text: string): boolean {
-  const last = parts.at(-1) ?? '';
-  const [first = '', ...middle] = parts.slice(0, -1);
-  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
-  const end = text.length - last.length;
-  let at = first.length;
-  for (const part of middle) {
-    const found = text.indexOf(part, at);
-    if (found === -1 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
-}
-
 /** True if an identifier matches a word (case-sensitive): exact text equals it, a fuzzy word matches all of it, an expression any part. */
 export function matchesIdentifier(identifier: Identifier, word: string, budget: Budget = createUnlimitedBudget()): boolean {
   budget.left -= 1;
   if (identifier.kind === 'exact') return identifier.text === word;
-  if (identifier.kind === 'fuzzy') return matchesParts(identifier.parts, word);
+  if (identifier.kind === 'fuzzy') return matchesParts(word, identifier.parts);
   return findPattern(identifier)(word, budget) === true;
 }
 
