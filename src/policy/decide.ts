@@ -1,3 +1,4 @@
+import { setNewest } from '../base/newest.ts';
 import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { evaluateRule, type Outcome, type RuleRequest } from './evaluate.ts';
 import { tryRule } from './parser.ts';
@@ -118,9 +119,7 @@ function readRule(text: string, budget: Budget): Rule | PolicySyntaxError | unde
   if (isExhausted(budget)) return undefined;
   const placed = tryRule(text);
   const parsed = placed instanceof PolicySyntaxError ? placed : placed.rule;
-  const [oldest] = cached.keys();
-  if (cached.size >= mostCached && oldest !== undefined) cached.delete(oldest);
-  cached.set(text, parsed);
+  setNewest(cached, text, parsed, mostCached);
   return parsed;
 }
 

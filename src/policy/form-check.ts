@@ -5,10 +5,7 @@ import { quoteForMessage } from './syntax-error.ts';
 import type { PlacedFinding } from './finding.ts';
 
 /** A form that deployed services reject or interpret differently: the problem, and what to write instead. */
-interface Difference {
-  readonly message: string;
-  readonly suggestion?: string;
-}
+type Difference = Readonly<Omit<PlacedFinding, 'place'>>;
 
 const comparisonParts = /^(?:"(?:[^"\\]|\\.)*"|[^\s"=<>!])*(\s*)(?:[=<>!]+)(\s*)/u;
 

@@ -12,6 +12,8 @@ interface ValueType {
   readonly operators: readonly Operator[];
   /** Description of valid values, for messages. */
   readonly expects: string;
+  /** A value of a rule as a number (for `string` the text itself) that can be ordered; absent for types without order. */
+  read?(text: string): number | string | undefined;
   /** The test `operator text`; undefined when the text does not fit. */
   compile(operator: Operator, text: string): ValueTest | undefined;
 }
@@ -42,7 +44,7 @@ function orderedType<T extends number | string>(
       return left === undefined ? undefined : compare(operator, left, right);
     };
   };
-  return { operators, expects, compile };
+  return { operators, expects, read, compile };
 }
 
 function readNumber(text: string): number | undefined {
@@ -159,15 +161,7 @@ export function compileTest(type: TypeName, operator: Operator, values: readonly
   };
 }
 
-const scales: Readonly<Partial<Record<TypeName, (text: string) => number | undefined>>> = {
-  boolean: readBoolean,
-  date: readDate,
-  day: readDay,
-  number: readNumber,
-  time: readTime,
-};
-
-/** A value of a rule as a number (for `string` the text itself) that can be ordered; undefined for types without order. */
+/** A value of a rule that can be ordered; undefined for types without order, and if the text does not fit the type. */
 export function readScale(type: TypeName, text: string): number | string | undefined {
-  return type === 'string' ? text : scales[type]?.(text);
+  return types[type].read?.(text);
 }
