@@ -52,8 +52,3 @@ export function pointAt(rule: string, { offset, length }: Place): [string, strin
   const carets = '^'.repeat(Math.max(1, Math.min(length, shownAround)));
   return [line, `${' '.repeat(before.length + offset - start)}${carets}`];
 }
-
-/** A syntax error for the terminal: the rule, carets under the place, and the problem. */
-export function renderSyntaxError(error: PolicySyntaxError): string[] {
-  return [...pointAt(error.rule, error), error.problem];
-}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseRule } from '../../../src/policy/parser.ts';
 import { printRule } from '../../../src/policy/print.ts';
-import { PolicySyntaxError, renderSyntaxError } from '../../../src/policy/syntax-error.ts';
+import { pointAt, PolicySyntaxError } from '../../../src/policy/syntax-error.ts';
 import { acceptedRules, refusedRules } from './rules.ts';
 
 function refuse(rule: string): PolicySyntaxError {
@@ -17,6 +17,11 @@ function refuse(rule: string): PolicySyntaxError {
 test('the tables hold more than 150 rules', () => {
   expect(acceptedRules.length + refusedRules.length).toBeGreaterThan(150);
 });
+
+/** The rule, carets under the place, and the problem. */
+function render(error: PolicySyntaxError): string[] {
+  return [...pointAt(error.rule, error), error.problem];
+}
 
 describe('accepted', () => {
   test.each(acceptedRules)('%s', (rule, printed) => {
@@ -60,7 +65,7 @@ test('what a rule consists of', () => {
 
 describe('an error for people', () => {
   test('has the rule, carets and words', () => {
-    expect(renderSyntaxError(refuse('CAN a IF day = funday'))).toEqual([
+    expect(render(refuse('CAN a IF day = funday'))).toEqual([
       'CAN a IF day = funday',
       '               ^^^^^^',
       '"funday" does not fit the type day: it takes a day: 1 (Monday) to 7, mon, monday',
@@ -68,11 +73,11 @@ describe('an error for people', () => {
   });
 
   test('points behind the end when something is missing there', () => {
-    expect(renderSyntaxError(refuse('CAN'))).toEqual(['CAN', '   ^', 'an action is missing at the end of the rule']);
+    expect(render(refuse('CAN'))).toEqual(['CAN', '   ^', 'an action is missing at the end of the rule']);
   });
 
   test('shows a long rule around the place only, and control characters as spaces', () => {
-    const [line = '', carets = ''] = renderSyntaxError(refuse(`CAN ${'a'.repeat(500)}\u001b\n\t, AND ${'b'.repeat(500)}`));
+    const [line = '', carets = ''] = render(refuse(`CAN ${'a'.repeat(500)}\u001b\n\t, AND ${'b'.repeat(500)}`));
     expect(line.length).toBeLessThan(140);
     expect(line.slice(carets.indexOf('^'), carets.indexOf('^') + 3)).toBe('AND');
     expect(line).not.toMatch(/[^ -~]/);

@@ -14,7 +14,7 @@ import {
   type Identifiers,
   type Rule,
 } from '../../../src/policy/rule.ts';
-import { PolicySyntaxError, renderSyntaxError } from '../../../src/policy/syntax-error.ts';
+import { pointAt, PolicySyntaxError } from '../../../src/policy/syntax-error.ts';
 import { types } from '../../../src/policy/values.ts';
 
 const anyText = fc.string({
@@ -150,7 +150,7 @@ test('random rules print and parse back to the same', () => {
 function expectPlace(error: PolicySyntaxError, text: string): void {
   expect(error.offset + error.length).toBeLessThanOrEqual(text.length);
   expect(error.message).not.toMatch(/[\n\r]/);
-  expect(renderSyntaxError(error)).toHaveLength(3);
+  expect([...pointAt(error.rule, error), error.problem]).toHaveLength(3);
 }
 
 function parseOrRender(text: string): Rule | undefined {
