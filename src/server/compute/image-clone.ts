@@ -7,8 +7,7 @@ import { operator } from '../seed/operator.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { assertRoomForImages } from './image-limit.ts';
-import { showImage } from './image-shape.ts';
-import { requireImage } from './images.ts';
+import { requireImage, showImage } from './image-shape.ts';
 
 /** The origin of a cloned image. Unless it belongs to the operator, it is copied too, in state `disabled`. */
 async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, call: Call): Promise<string | null> {

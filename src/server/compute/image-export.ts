@@ -15,8 +15,7 @@ import { assertQuota, growthOf } from '../storage/quota.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
-import { showImage } from './image-shape.ts';
-import { requireOwnImage } from './images.ts';
+import { requireOwnImage, showImage } from './image-shape.ts';
 
 /** File extensions by compression. */
 const extensions: Readonly<Record<string, string>> = { gzip: '.gz', bzip2: '.bz2' };

@@ -1,11 +1,33 @@
+import type { Kysely } from 'kysely';
 import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import { hasOldImageTypes } from '../http/version.ts';
-import type { AccountRow, ImageRow } from '../store/schema.ts';
+import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
+import { refuseUnknown } from './names.ts';
 
 /** True if an account may see an image: public images, its own, and private images that list the account. */
 export function isVisible(row: ImageRow, account: AccountRow): boolean {
   return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
+}
+
+/** The image with an id; undefined if there is none that the account may see. */
+export async function findImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow | undefined> {
+  const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
+  return row !== undefined && isVisible(row, account) ? row : undefined;
+}
+
+/** The image in the request path. @throws {ApiError} 404 `ResourceNotFound`, also for an image that the account may not see */
+export async function requireImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
+  const row = await findImage(db, account, id);
+  if (row === undefined) throw refuseUnknown('image', id);
+  return row;
+}
+
+/** Like `requireImage`, for operations that only the owner may use. @throws {ApiError} 422 `NotImageOwnerError` */
+export async function requireOwnImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
+  const row = await requireImage(db, account, id);
+  if (row.owner === account.id) return row;
+  throw new ApiError(422, 'NotImageOwnerError', `image ${id} belongs to another account`);
 }
 
 /** Image types before API version 8, and the current types that each stands for. */

@@ -5,12 +5,11 @@ import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { releaseContents, removeGarbage } from '../storage/garbage.ts';
-import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
-import { refuseUnknown } from './names.ts';
 import { clearTags } from './tags.ts';
-import { isVisible, readTypeFilter, showImage } from './image-shape.ts';
+import { isVisible, readTypeFilter, requireImage, requireOwnImage, showImage } from './image-shape.ts';
 
 /** ListImages, oldest first; only active images unless `state` is given. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
@@ -26,20 +25,6 @@ export async function listImages(filter: InputOf<typeof compute.listImages>, cal
   if (state !== 'all') query = query.where('state', '=', state);
   const rows = await query.execute();
   return rows.filter((row) => isVisible(row, call.account)).map((row) => showImage(row, call));
-}
-
-/** The image in the request path. @throws {ApiError} 404 `ResourceNotFound`, also for an image that the account may not see */
-export async function requireImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
-  const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
-  if (row === undefined || !isVisible(row, account)) throw refuseUnknown('image', id);
-  return row;
-}
-
-/** Like `requireImage`, for operations that only the owner may use. @throws {ApiError} 422 `NotImageOwnerError` */
-export async function requireOwnImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
-  const row = await requireImage(db, account, id);
-  if (row.owner === account.id) return row;
-  throw new ApiError(422, 'NotImageOwnerError', `image ${id} belongs to another account`);
 }
 
 export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {

@@ -20,27 +20,13 @@ export function createComputeHandlers(): Handlers<typeof compute> {
   return {
     // With spread alone, the exports of these modules would be reported as unused.
     ...Object.assign({}, account, datacenters, keys),
-    ...Object.assign({}, policies, roles),
+    ...Object.assign({}, policies, roles, users),
+    ...Object.assign({}, images, packages),
     getAccountLimits,
     setRoleTags,
-
-    listUsers: users.listUsers,
-    getUser: users.getUser,
-    createUser: users.createUser,
-    updateUser: users.updateUser,
-    changeUserPassword: users.changeUserPassword,
-    deleteUser: users.deleteUser,
-
-    listImages: images.listImages,
-    getImage: images.getImage,
-    deleteImage: images.deleteImage,
     exportImage,
     createImageFromMachine,
     importImageFromDatacenter,
-    updateImage: images.updateImage,
     cloneImage,
-
-    listPackages: packages.listPackages,
-    getPackage: packages.getPackage,
   };
 }

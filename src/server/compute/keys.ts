@@ -11,8 +11,8 @@ import { findWeakness } from '../access/key-strength.ts';
 import { assertWithinLimit } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { readAttestation } from './attestation.ts';
+import { requireUser } from './names.ts';
 import { clearTags } from './tags.ts';
-import { requireUser } from './users.ts';
 
 function showKey({ name, fingerprint, key, multifactor }: Key): r.Key {
   const shown = { name, fingerprint, key };

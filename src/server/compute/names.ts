@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
-import type { AccountRow, Schema } from '../store/schema.ts';
+import { findUser } from '../access/accounts.ts';
+import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 
 /** Allowed characters of names, and their description in messages. Names of roles are sent in headers, which carry only ASCII safely. */
 const nameForms = {
@@ -48,4 +49,11 @@ export function refuseField(field: string, message: string, whole = `${field} ${
 /** The error for a resource in a path that does not exist. */
 export function refuseUnknown(kind: string, name: string): ApiError {
   return new ApiError(404, 'ResourceNotFound', `${kind} ${name} does not exist`);
+}
+
+/** The sub-user in the request path, in its current state. @throws {ApiError} 404 `ResourceNotFound` */
+export async function requireUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow> {
+  const user = await findUser(db, account, name);
+  if (user === undefined) throw refuseUnknown('user', name);
+  return user;
 }

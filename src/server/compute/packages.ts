@@ -1,11 +1,11 @@
-import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Package } from '../../api/resources.ts';
-import { ApiError } from '../../base/errors.ts';
 import { matchesPattern } from '../../base/wildcards.ts';
 import type { Call } from '../http/handler.ts';
-import type { PackageRow, Schema } from '../store/schema.ts';
+import type { PackageRow } from '../store/schema.ts';
+import { refuseUnknown } from './names.ts';
+import { findPackage } from './resources.ts';
 
 type Filter = InputOf<typeof compute.listPackages>;
 
@@ -46,17 +46,9 @@ export async function listPackages(filter: Filter, { store }: Call): Promise<Pac
   return rows.filter((row) => fits(row, filter)).map(showPackage);
 }
 
-/** Finds a package by id or name; of several versions of a name, the highest. */
-export async function findPackage(db: Kysely<Schema>, word: string): Promise<PackageRow | undefined> {
-  const byId = await db.selectFrom('packages').selectAll().where('id', '=', word).executeTakeFirst();
-  if (byId !== undefined) return byId;
-  const named = await db.selectFrom('packages').selectAll().where('name', '=', word).execute();
-  return named.toSorted((left, right) => left.version.localeCompare(right.version, 'en', { numeric: true })).at(-1);
-}
-
 /** GetPackage, by id or name. */
 export async function getPackage({ id }: InputOf<typeof compute.getPackage>, { store }: Call): Promise<Package> {
   const row = await findPackage(store.db, id);
-  if (row === undefined) throw new ApiError(404, 'ResourceNotFound', `package ${id} does not exist`);
+  if (row === undefined) throw refuseUnknown('package', id);
   return showPackage(row);
 }

@@ -3,9 +3,8 @@ import type { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
 import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
 import { fillPath } from '../http/match.ts';
-import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
-import { isVisible } from './image-shape.ts';
-import { findPackage } from './packages.ts';
+import type { AccountRow, PackageRow, Schema, UserRow } from '../store/schema.ts';
+import { findImage } from './image-shape.ts';
 
 /** The resource in a path of the compute service, and where its role tags are stored. */
 export interface Resource {
@@ -43,15 +42,18 @@ function findNamed(table: 'datacenters' | 'services'): Find {
   return async (db, _, name) => (await db.selectFrom(table).select('name').where('name', '=', name).executeTakeFirst())?.name;
 }
 
-const findImage: Find = async (db, account, id) => {
-  const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
-  return row !== undefined && isVisible(row, account) ? row.id : undefined;
-};
-
 const findMachine: Find = async (db, account, id) =>
   (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id).executeTakeFirst())?.id;
 
 const findNetwork: Find = async (db, _, id) => (await db.selectFrom('networks').select('id').where('id', '=', id).executeTakeFirst())?.id;
+
+/** Finds a package by id or name; of several versions of a name, the highest. */
+export async function findPackage(db: Kysely<Schema>, word: string): Promise<PackageRow | undefined> {
+  const byId = await db.selectFrom('packages').selectAll().where('id', '=', word).executeTakeFirst();
+  if (byId !== undefined) return byId;
+  const named = await db.selectFrom('packages').selectAll().where('name', '=', word).execute();
+  return named.toSorted((left, right) => left.version.localeCompare(right.version, 'en', { numeric: true })).at(-1);
+}
 
 /** The path component after the account, for all operations. */
 type FirstOf<Path extends string> = Path extends `${infer First}/${string}` ? First : Path;
@@ -66,7 +68,7 @@ const collections: Readonly<Record<Collection, Find>> = {
   users: async (db, account, name) => (await findUser(db, account, name))?.id,
   roles: findOwn('roles'),
   packages: async (db, _, word) => (await findPackage(db, word))?.id,
-  images: findImage,
+  images: async (db, account, id) => (await findImage(db, account, id))?.id,
   policies: findOwn('policies'),
   keys: findKey(undefined),
   datacenters: findNamed('datacenters'),

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { User } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -7,9 +6,9 @@ import { findUser } from '../access/accounts.ts';
 import { nameFields, noteAudit } from '../access/audit.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
-import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
+import type { UserRow } from '../store/schema.ts';
 import { checkEmail, emptyContact, readContact, showContact } from './contact.ts';
-import { checkFree, refuseField, refuseUnknown } from './names.ts';
+import { checkFree, refuseField, refuseUnknown, requireUser } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -24,13 +23,6 @@ function recordOf({ password: _password, ...record }: UserRow): UserRecord {
 
 function showUser(record: UserRecord): User {
   return { id: record.id, login: record.login, ...showContact(record) };
-}
-
-/** The sub-user in the request path, in its current state. @throws {ApiError} 404 `ResourceNotFound` */
-export async function requireUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow> {
-  const user = await findUser(db, account, name);
-  if (user === undefined) throw refuseUnknown('user', name);
-  return user;
 }
 
 async function listUserRecords(call: Call): Promise<UserRecord[]> {
