@@ -1,5 +1,4 @@
-import type { Kysely } from 'kysely';
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { Phase } from '../../api/objects.ts';
 import type { JobTaskRow } from '../store/job-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
@@ -11,10 +10,13 @@ import type { Failure, NewObject } from './outcome.ts';
 /** An object that a task may read. */
 export type Source = Pick<NewObject, 'place' | 'content' | 'size'>;
 
-/** A task that this engine has claimed. */
-export interface Task extends Readonly<
+/** The row of a claimed task. */
+export type ClaimedRow = Readonly<
   Pick<Selectable<JobTaskRow>, 'number' | 'input' | 'origin' | 'adder' | 'given' | 'tries' | 'attempt' | 'lost'>
-> {
+>;
+
+/** A task that this engine has claimed. */
+export interface Task extends ClaimedRow {
   readonly job: ActiveJob;
   readonly phase: ActivePhase;
   /** The input of a map task. */

@@ -28,6 +28,12 @@ export async function requireLockedJob(transaction: Transaction<Schema>, { accou
   return assertOwn(await lockJob(transaction, id), account, id);
 }
 
+/** The table with the inputs of a phase: those of reducers are in a table of their own. */
+export async function findInputTable(db: Kysely<Schema>, job: string, phase: number): Promise<'job_reduce_inputs' | 'job_tasks'> {
+  const row = await db.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', phase).executeTakeFirst();
+  return (row?.reducers ?? 0) > 0 ? 'job_reduce_inputs' : 'job_tasks';
+}
+
 /** The directory of a job: `/demo/jobs/<id>`. */
 export function jobDirectory(login: string, id: string): Place {
   return placeOf(login, `jobs/${id}`);

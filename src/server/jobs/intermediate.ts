@@ -2,34 +2,22 @@ import { sql, type Transaction } from 'kysely';
 import { releaseContents, removeGarbage } from '../storage/garbage.ts';
 import { countInParents } from '../storage/entries.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
+import type { JobTaskRow } from '../store/job-schema.ts';
 import { isAmong, listValues } from '../store/list-rows.ts';
+import { readPages } from '../store/read-pages.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { findInputTable } from './find.ts';
 
 /** Outputs removed per transaction. */
 const batchSize = 500;
 
-/** Paths that the job wrote as inputs of a phase (not the first), with numbers above `after`; `last` is -1 when none are left. */
-async function listPaths(
-  transaction: Transaction<Schema>,
-  job: string,
-  phase: number,
-  after: number,
-): Promise<{ paths: string[]; last: number }> {
-  const { reducers = 0 } =
-    (await transaction.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', phase).executeTakeFirst()) ??
-    {};
-  const rows = await transaction
-    .selectFrom(reducers > 0 ? 'job_reduce_inputs' : 'job_tasks')
-    .select(['number', 'input'])
-    .where('job', '=', job)
-    .where('phase', '=', phase)
-    .where('given', '=', 0)
-    .where('number', '>', after)
-    .orderBy('number')
-    .limit(batchSize)
-    .execute();
-  return { paths: rows.flatMap(({ input }) => input ?? []), last: rows.at(-1)?.number ?? -1 };
+/** Paths that the job wrote as inputs of a phase (not the first). */
+async function* listPaths({ db }: Store, job: string, phase: number): AsyncGenerator<string[]> {
+  const where = sql`job = ${job} and phase = ${phase} and given = 0`;
+  const page = { key: ['number'] as const, columns: ['number', 'input'] as const, where, size: batchSize };
+  const pages = readPages<Pick<JobTaskRow, 'number' | 'input'>>(db, await findInputTable(db, job, phase), page);
+  for await (const rows of pages) yield rows.flatMap(({ input }) => input ?? []);
 }
 
 /** Those of the given paths that a task named as an output of the whole job. */
@@ -59,20 +47,16 @@ async function removeObjects(transaction: Transaction<Schema>, paths: readonly s
  */
 export async function removeIntermediate(store: Store, { id, phases }: { id: string; phases: readonly unknown[] }): Promise<void> {
   for (let phase = 1; phase < phases.length; phase += 1) {
-    for (let after = -1; ;) {
-      const { garbage, last } = await store.write(async (transaction) => {
-        const { paths, last } = await listPaths(transaction, id, phase, after);
-        if (paths.length === 0) return { garbage: [], last };
+    for await (const paths of listPaths(store, id, phase)) {
+      const garbage = await store.write(async (transaction) => {
         const named = await listNamed(transaction, id, paths);
         const removed = await removeObjects(
           transaction,
           paths.filter((path) => !named.has(path)),
         );
-        return { garbage: await releaseContents(transaction, removed), last };
+        return releaseContents(transaction, removed);
       });
       await removeGarbage(store, garbage);
-      if (last === -1) break;
-      after = last;
     }
   }
 }

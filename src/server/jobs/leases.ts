@@ -1,10 +1,9 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { isPostgres } from '../store/engine-of.ts';
 import { listRows } from '../store/list-rows.ts';
-import type { JobTaskRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, ActivePhase, Task } from './active-job.ts';
+import type { ActiveJob, ActivePhase, ClaimedRow, Task } from './active-job.ts';
 
 /**
  * Decides which engine runs a task. On SQLite one process runs all of them: claiming a task only reads its row, and after a restart every
@@ -30,12 +29,6 @@ export const mostLosses = 6;
 
 /** Milliseconds that a task waits after it was lost once; doubled with each further loss. */
 const firstPause = 500;
-
-/** The row of a claimed task. */
-export interface ClaimedRow extends Pick<JobTaskRow, 'number' | 'input' | 'origin' | 'tries' | 'adder' | 'given'> {
-  readonly attempt: number;
-  readonly lost: number;
-}
 
 /** The claimed tasks of one engine. */
 export interface TaskLeases {

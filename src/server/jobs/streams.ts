@@ -7,7 +7,7 @@ import { readPages } from '../store/read-pages.ts';
 import type { Schema } from '../store/schema.ts';
 import type { JobErrorRow, JobOutputRow, JobSchema, JobTaskRow } from '../store/job-schema.ts';
 import { fillTemplate, readRecord } from './error-record.ts';
-import { requireJob } from './find.ts';
+import { findInputTable, requireJob } from './find.ts';
 
 /** Rows per query. */
 const pageSize = 1000;
@@ -24,8 +24,7 @@ async function* readRows<Row extends { readonly number: number }>(
 
 /** The inputs of a job, in the order in which they were added. */
 export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
-  const first = await db.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', 0).executeTakeFirst();
-  const table = (first?.reducers ?? 0) > 0 ? 'job_reduce_inputs' : 'job_tasks';
+  const table = await findInputTable(db, job, 0);
   const rows = readRows<Pick<JobTaskRow, 'number' | 'input'>>(db, table, ['number', 'input'], sql`job = ${job} and phase = 0`);
   for await (const { input } of rows) if (input !== null) yield input;
 }
