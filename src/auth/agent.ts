@@ -144,7 +144,6 @@ export function createAgentSigner(socketPath: string, key: KeyLine): Signer {
   return {
     publicKey,
     source: 'ssh-agent',
-    comment: key.comment,
     sign: async (data, hash) => signByAgent(socketPath, key, publicKey, typeof data === 'string' ? Buffer.from(data) : data, hash),
   };
 }

@@ -65,7 +65,7 @@ function refusePublicKey(path: string): KeyError {
 }
 
 /**
- * Reads a private key file (OpenSSH, PEM, PKCS#8) as far as is possible without a passphrase.
+ * Reads a private key file (OpenSSH, PEM (PKCS#1, SEC1, DSA) or PKCS#8) as far as is possible without a passphrase.
  * @throws {KeyError} naming the file, when it contains no private key
  */
 export async function inspectKeyFile(path: string): Promise<KeyFile> {
@@ -124,7 +124,11 @@ function refuseExposed({ path, exposed }: KeyFile): void {
   if (exposed) throw new KeyError(`${path}: other users can read this private key, so it is not used`, { hint: `chmod 600 ${path}` });
 }
 
-/** Creates a signer from a file and asks for a passphrase if it is encrypted. @throws {KeyError} */
+/**
+ * Creates a signer from a file.
+ * @param askPassphrase called only when the file is encrypted, at most three times
+ * @throws {KeyError} when others can read the file, or the passphrase is wrong
+ */
 export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase): Promise<Signer> {
   refuseExposed(file);
   if (file.publicKey?.type === 'ed25519') return createIdleSigner(file.publicKey, file.path);
@@ -137,13 +141,4 @@ export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase
     if (error instanceof CloudError) throw error;
     throw new KeyError(`${file.path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
-}
-
-/**
- * Creates a signer from a private key file: OpenSSH, PEM (PKCS#1, SEC1, DSA) or PKCS#8, plain or encrypted.
- * @param askPassphrase called only when the file is encrypted, at most three times
- * @throws {KeyError} when the file cannot be read, others can read it, or the passphrase is wrong
- */
-export async function loadPrivateKey(path: string, askPassphrase?: AskPassphrase): Promise<Signer> {
-  return unlockKeyFile(await inspectKeyFile(path), askPassphrase);
 }

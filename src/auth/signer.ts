@@ -10,7 +10,6 @@ export interface Signer {
   publicKey: PublicKey;
   /** Path of the file, or `ssh-agent`. */
   source: string;
-  comment: string;
   /** The signature as `openssl dgst -sign` makes it: ECDSA and DSA as DER. @throws {KeyError} when the key or the agent refuses. */
   sign(data: string | Uint8Array, hash: HashName): Promise<Uint8Array>;
 }
@@ -19,7 +18,7 @@ export interface Signer {
  * Signs with a key in memory, synchronously: there is one signature a second, and starting and ending a thread takes longer than a short
  * command.
  */
-export function createKeySigner(keyObject: KeyObject, publicKey: PublicKey, source: string, comment = publicKey.comment): Signer {
+export function createKeySigner(keyObject: KeyObject, publicKey: PublicKey, source: string): Signer {
   const signNow = (data: string | Uint8Array, hash: HashName): Uint8Array => {
     try {
       return sign(hash, typeof data === 'string' ? Buffer.from(data) : data, keyObject);
@@ -27,13 +26,13 @@ export function createKeySigner(keyObject: KeyObject, publicKey: PublicKey, sour
       throw new KeyError(`${source}: the key could not sign: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
   };
-  return { publicKey, source, comment, sign: async (data, hash) => signNow(data, hash) };
+  return { publicKey, source, sign: async (data, hash) => signNow(data, hash) };
 }
 
 /** A signer for a key type that no service accepts: its private key is never read, so that no passphrase is requested in vain. */
 export function createIdleSigner(publicKey: PublicKey, source: string): Signer {
   const refuse = (): Promise<Uint8Array> => Promise.reject(explainUnusable(typeNames[publicKey.type], source));
-  return { publicKey, source, comment: publicKey.comment, sign: refuse };
+  return { publicKey, source, sign: refuse };
 }
 
 const typeNames: Readonly<Record<KeyType, string>> = { rsa: 'RSA', ecdsa: 'ECDSA', dsa: 'DSA', ed25519: 'Ed25519' };

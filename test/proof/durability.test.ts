@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
 import { createSocketSender } from '../../src/http/sockets.ts';
-import { loadPrivateKey } from '../../src/auth/private-key.ts';
+import { loadPrivateKey } from '../support/private-key.ts';
 import { createAuthorizer } from '../../src/auth/authorization.ts';
 import { useLocal, type LocalInfo } from '../support/sandbox.ts';
 

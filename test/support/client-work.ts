@@ -7,7 +7,7 @@ import type { ServiceName } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
 import { createAuthorizer } from '../../src/auth/authorization.ts';
 import { writeKeyId } from '../../src/auth/key-id.ts';
-import { loadPrivateKey } from '../../src/auth/private-key.ts';
+import { loadPrivateKey } from './private-key.ts';
 import { ApiError } from '../../src/base/errors.ts';
 import { createClient, type ComputeClient, type StorageClient } from '../../src/client/client.ts';
 import { pause } from '../../src/client/retry.ts';

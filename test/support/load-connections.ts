@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { createAuthorizer, type Authorizer } from '../../src/auth/authorization.ts';
 import { writeKeyId } from '../../src/auth/key-id.ts';
-import { loadPrivateKey } from '../../src/auth/private-key.ts';
+import { loadPrivateKey } from './private-key.ts';
 import type { LocalInfo } from './sandbox.ts';
 
 /** A request of a load. */

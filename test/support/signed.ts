@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import type { ServiceName } from '../../src/api/operation.ts';
 import { createAuthorizer } from '../../src/auth/authorization.ts';
 import { writeKeyId } from '../../src/auth/key-id.ts';
-import { loadPrivateKey } from '../../src/auth/private-key.ts';
+import { loadPrivateKey } from './private-key.ts';
 import type { LocalInfo } from './sandbox.ts';
 
 /** A response read to its end. */

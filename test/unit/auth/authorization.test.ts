@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AuthorizationSyntaxError, parseAuthorization, signedDate, signedText } from '../../../src/auth/authorization-header.ts';
 import { createAuthorizer, type AuthorizerOptions } from '../../../src/auth/authorization.ts';
 import { parseKeyId, writeKeyId } from '../../../src/auth/key-id.ts';
-import { loadPrivateKey } from '../../../src/auth/private-key.ts';
+import { loadPrivateKey } from '../../support/private-key.ts';
 import { derivePublicKey } from '../../../src/auth/public-key.ts';
 import { createKeySigner, type Signer } from '../../../src/auth/signer.ts';
 import { acceptedAlgorithms, isAcceptedAlgorithm, verifySignature } from '../../../src/auth/verify.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkPresigned, type KnownKey, type PresignedUrl } from '../../../src/auth/check-presigned.ts';
 import { presignedText, splitTarget } from '../../../src/auth/presign.ts';
-import { loadPrivateKey } from '../../../src/auth/private-key.ts';
+import { loadPrivateKey } from '../../support/private-key.ts';
 import type { HashName, Signer } from '../../../src/auth/signer.ts';
 import { makeFolder, makeKey } from './witness.ts';
 

@@ -62,7 +62,7 @@ describe('finding a key by fingerprint', () => {
   it('prefers the ssh-agent', async () => {
     copyFileSync(inAgent, locate('copy'));
     const signer = await findSigner({ keyId: showFingerprint(inAgent, 'md5'), agentSocket: socket, sshDir });
-    expect(signer).toMatchObject({ source: 'ssh-agent', comment: 'in_agent of a test' });
+    expect(signer).toMatchObject({ source: 'ssh-agent', publicKey: { comment: 'in_agent of a test' } });
   });
 
   it('goes on without an agent that does not answer', async () => {
@@ -126,7 +126,7 @@ describe('finding a key by file, and the default key', () => {
 
   it('takes the only key of the agent when there is no file', async () => {
     const folder = makeSshDir('empty');
-    expect((await findSigner({ sshDir: folder, agentSocket: socket })).comment).toBe('in_agent of a test');
+    expect((await findSigner({ sshDir: folder, agentSocket: socket })).publicKey.comment).toBe('in_agent of a test');
     const error = await catchError(findSigner({ sshDir: join(root, 'absent') }));
     expect(error.message).toBe(`no private key: none of id_rsa, id_ecdsa, id_dsa in ${join(root, 'absent')}; there is no ssh-agent`);
     expect(error.hint).toMatch(/^create one: ssh-keygen/);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { AuthorizationSyntaxError } from '../../../src/auth/authorization-header.ts';
 import { parsePresigned, presign, presignedText, type PresignOptions } from '../../../src/auth/presign.ts';
-import { loadPrivateKey } from '../../../src/auth/private-key.ts';
+import { loadPrivateKey } from '../../support/private-key.ts';
 import { verifySignature } from '../../../src/auth/verify.ts';
 import { makeFolder, makeKey, signByOpenssl } from './witness.ts';
 

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadPrivateKey } from '../../../src/auth/private-key.ts';
+import { loadPrivateKey } from '../../support/private-key.ts';
 import { chooseAlgorithm } from '../../../src/auth/signer.ts';
 import { KeyError } from '../../../src/base/errors.ts';
 import { catchError, makeDsaKey, makeFolder, makeKey, run, runOpenssl, showFingerprint, verifyByOpenssl, writePrivate } from './witness.ts';

@@ -12,7 +12,7 @@ import { AuthorizationSyntaxError, parseAuthorization, signedText } from '../../
 import { readFingerprint } from '../../../src/auth/fingerprint.ts';
 import { parseKeyId, writeKeyId } from '../../../src/auth/key-id.ts';
 import { parsePresigned } from '../../../src/auth/presign.ts';
-import { loadPrivateKey } from '../../../src/auth/private-key.ts';
+import { loadPrivateKey } from '../../support/private-key.ts';
 import { InvalidKeyError, readPublicKey } from '../../../src/auth/public-key.ts';
 import { readRecord } from '../../../src/cli/from.ts';
 import { readError, readLines, readResult } from '../../../src/client/response.ts';
