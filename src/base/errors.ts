@@ -233,6 +233,16 @@ export function ifThere<T>(work: () => T): T | undefined {
   }
 }
 
+/** The result of work; when it fails, `undo` is called before the error is thrown. */
+export async function undoOnFailure<T>(undo: () => unknown, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+}
+
 /** The result of `read`, or `otherwise` if it throws. */
 export function quietly<T>(read: () => T, otherwise: T): T {
   try {

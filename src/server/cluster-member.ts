@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../base/build.ts';
+import { undoOnFailure } from '../base/errors.ts';
 import { makeJobDirectory } from './job-directory.ts';
 import { removeTree } from './jobs/remove-tree.ts';
 import type { LocalStore } from './store/open.ts';
@@ -75,16 +76,13 @@ export async function openUnderLease(
     admit: (transaction) => requireLease().admit(transaction),
     leaseOf: () => requireLease().leaseOf(),
   };
-  try {
+  return undoOnFailure(close, async () => {
     // Before the lease, because it checks that the tables are those of this release.
     store = await openClusterStore({ database, bytes, connections, log, admission, beginReading: () => requireLease().begin().end });
     lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots });
     keeping = keepLease(lease, log);
     return { store, lease, keeping, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
 }
 
 /** Closes after up to `timeoutMs`, in which running work may finish. */
@@ -103,7 +101,7 @@ export async function runMember<T extends Closable>(
     await member?.close();
     await watch.close();
   };
-  try {
+  return undoOnFailure(end, async () => {
     member = await open;
     const running = await start(member);
     return {
@@ -113,10 +111,7 @@ export async function runMember<T extends Closable>(
         await end();
       },
     };
-  } catch (error) {
-    await end();
-    throw error;
-  }
+  });
 }
 
 /** Opens everything that a gateway or worker needs. @throws {LocalError} if the database or a directory cannot be used */
@@ -128,14 +123,11 @@ export async function openMember(role: 'process' | 'worker', { workDir, ...optio
     if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
     await leased.close();
   };
-  try {
+  return undoOnFailure(close, async () => {
     const { bytes, pid } = options;
     // If the contents are files of this machine, tasks run in the same directory and share them without copying.
     const place = workDir ?? (typeof bytes === 'string' ? bytes : (temporary = await mkdtemp(join(tmpdir(), 'cloud-gateway-'))));
     dataDir = await makeJobDirectory(place, pid);
     return { ...leased, dataDir, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
 }

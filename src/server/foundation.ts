@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import type { SnapshotInfo } from '../api/control.ts';
+import { undoOnFailure } from '../base/errors.ts';
 import type { Gate } from './gate.ts';
 import type { JobEngine } from './jobs/engine.ts';
 import type { Services } from './services.ts';
@@ -100,11 +101,9 @@ export function createLiveState(
     try {
       copyKeys(folder, dataDir);
       replaceDatabase(folder, dataDir);
-    } catch (error) {
+    } finally {
       await standAgain();
-      throw error;
     }
-    await standAgain();
   }
 
   async function replace(fill: (folder: string) => Promise<void>): Promise<void> {
@@ -115,13 +114,10 @@ export function createLiveState(
       await current.collecting.end();
       // Contents that are to be removed from now on may belong to the new state: after the exchange the collection decides about them.
       const release = current.store.holdRemovals();
-      try {
+      await undoOnFailure(release, async () => {
         await linkContents(folder, dataDir);
         await exchange(folder);
-      } catch (error) {
-        await release();
-        throw error;
-      }
+      });
     } finally {
       current.collecting.begin();
       rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LimitValues } from '../api/service-limits.ts';
-import { LocalError } from '../base/errors.ts';
+import { LocalError, undoOnFailure } from '../base/errors.ts';
 import { openMember, runMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
@@ -9,6 +8,7 @@ import type { IsolationKind } from '../api/isolation.ts';
 import type { MemberState } from './operator/member-metrics.ts';
 import { openWorkerWatch, type AdminPlace, type Watch } from './operator/watch.ts';
 import { usualSlots, type EngineOptions, type TaskObserver } from './jobs/engine-options.ts';
+import { repeatRegularly } from './repeat-regularly.ts';
 import type { LocalStore } from './store/open.ts';
 
 /** A worker: a process that runs tasks of jobs and serves no requests. */
@@ -47,16 +47,18 @@ async function readUrl({ db }: LocalStore): Promise<string | undefined> {
   return row?.url;
 }
 
-/** Polls for the URL of the object storage until it is known or the signal aborts; until then it is empty. */
-function followUrl(store: LocalStore, given: string | undefined, signal: AbortSignal): { url: () => string; followed: Promise<void> } {
-  let url = given ?? '';
-  const follow = async (): Promise<void> => {
-    while (url === '' && !signal.aborted) {
-      url = (await readUrl(store).catch(() => undefined)) ?? '';
-      if (url === '') await sleep(pause, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  return { url: () => url, followed: follow() };
+/** Polls for the URL of the object storage until it is known or `stop` is called; until then it is empty. */
+function followUrl(store: LocalStore, given = ''): { url: () => string; stop: () => Promise<void> } {
+  let url = given;
+  const stop = repeatRegularly(
+    async () => {
+      if (url === '') url = (await readUrl(store).catch(() => undefined)) ?? '';
+      if (url !== '') void stop();
+    },
+    () => pause,
+    0,
+  );
+  return { url: () => url, stop };
 }
 
 /** Starts the engine. @throws {LocalError} if tasks cannot be isolated as required */
@@ -80,13 +82,8 @@ async function work(
   { watch, state }: { watch: Watch<TaskObserver>; state: MemberState },
   options: WorkerOptions,
 ): Promise<Worker> {
-  const stop = new AbortController();
-  const { url, followed } = followUrl(store, options.storUrl, stop.signal);
-  const endFollowing = async (): Promise<void> => {
-    stop.abort();
-    await followed;
-  };
-  try {
+  const { url, stop: endFollowing } = followUrl(store, options.storUrl);
+  return undoOnFailure(endFollowing, async () => {
     const { id } = lease;
     const { observer, adminUrl } = watch;
     const { engine, kind } = await startEngine(store, { dataDir, owner: id, url, observer }, options);
@@ -103,10 +100,7 @@ async function work(
         await endFollowing();
       },
     };
-  } catch (error) {
-    await endFollowing();
-    throw error;
-  }
+  });
 }
 
 /**

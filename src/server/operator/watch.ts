@@ -1,3 +1,4 @@
+import { undoOnFailure } from '../../base/errors.ts';
 import type { FinishedRequest, RequestObserver } from '../http/request-observer.ts';
 import { listenForAdmin } from './admin.ts';
 import type { TaskObserver } from '../jobs/engine-options.ts';
@@ -39,7 +40,7 @@ async function answer(
   state: MemberState,
   metrics: { write: () => string; end: () => void },
 ): Promise<{ adminUrl: string; close: () => Promise<void> }> {
-  try {
+  return undoOnFailure(metrics.end, async () => {
     const listener = await listenForAdmin(admin, { findUnready: () => findUnready(state), writeMetrics: metrics.write });
     return {
       adminUrl: listener.url,
@@ -48,10 +49,7 @@ async function answer(
         return listener.close();
       },
     };
-  } catch (error) {
-    metrics.end();
-    throw error;
-  }
+  });
 }
 
 /**

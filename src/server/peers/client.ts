@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readAll, type ByteStream, type HttpResponse } from '../../api/message.ts';
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, undoOnFailure } from '../../base/errors.ts';
 import { peerHeader, peerPath, secretFile, type PeerImage } from './peers.ts';
 
 /** Timeout in milliseconds for connecting to another service, and for its silence. */
@@ -42,13 +42,10 @@ async function get({ url, ca, secret }: Address, path: string): Promise<HttpResp
       close();
     }
   }
-  try {
+  return undoOnFailure(close, async () => {
     const response = await send({ method: 'GET', url: new URL(path, url), headers: { [peerHeader]: secret } });
     return { ...response, body: readToEnd(response.body) };
-  } catch (error) {
-    close();
-    throw error;
-  }
+  });
 }
 
 /** The compute URL of the service that uses a data directory; undefined if no service has written one yet. */

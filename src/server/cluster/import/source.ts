@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LocalError, UsageError } from '../../../base/errors.ts';
+import { LocalError, UsageError, undoOnFailure } from '../../../base/errors.ts';
 import { copyDatabase, databaseFiles } from '../../store/copy-state.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -34,7 +34,7 @@ export async function openSource(dataDir: string): Promise<Source> {
   };
   const copy = mkdtempSync(join(tmpdir(), 'cloud-import-'));
   const remove = (): void => rmSync(copy, { recursive: true, force: true });
-  try {
+  return undoOnFailure(remove, async () => {
     await copyDatabase(dataDir, copy);
     assertUnchanged();
     const contents = resolve(dataDir, 'bytes');
@@ -48,8 +48,5 @@ export async function openSource(dataDir: string): Promise<Source> {
         remove();
       },
     };
-  } catch (error) {
-    remove();
-    throw error;
-  }
+  });
 }
