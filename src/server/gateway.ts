@@ -10,7 +10,7 @@ import { followCancelled } from './jobs/disabled-accounts.ts';
 import { createJobsElsewhere } from './jobs/elsewhere.ts';
 import type { JobService } from './jobs/engine.ts';
 import { countSlots, prepareJobs } from './local-jobs.ts';
-import type { LocalOptions } from './local-options.ts';
+import { defaultDatacenter, type LocalOptions } from './local-options.ts';
 import { describeStorage, placeAt } from './storage/index.ts';
 import { foldRegularly } from './store/fold-regularly.ts';
 import { keepCollecting } from './keep-collecting.ts';
@@ -65,8 +65,6 @@ export interface Gateway {
   /** Lets requests finish for up to `graceMs`, then releases the lease. */
   close(graceMs?: number): Promise<void>;
 }
-
-const defaultDatacenter = 'local';
 
 /** Host names that a generated certificate must cover. */
 function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): string[] {
@@ -148,13 +146,11 @@ async function serve(
     await Promise.all([compute.close(graceMs), storage.close(graceMs), ...background]);
   };
   try {
-    await nameServices(store, own);
+    await nameServices(store, own).finally(() => engine?.start());
   } catch (error) {
-    engine?.start();
     await closeAll(0);
     throw error;
   }
-  engine?.start();
   state.phase = 'serving';
   const drain = (): void => {
     state.phase = 'draining';
