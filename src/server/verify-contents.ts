@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { isSystemError } from '../base/errors.ts';
 import { runPool } from '../base/parallel.ts';
+import { fileOf } from './compute/image-file.ts';
 import type { Store } from './store/store.ts';
 import { StoreUnavailable } from './store/unavailable.ts';
 
@@ -79,8 +80,7 @@ async function* listNamed({ db }: Place): AsyncGenerator<Named> {
   }
   const images = await db.selectFrom('images').select(['id', 'content', 'files']).where('content', 'is not', null).execute();
   for (const { id, content, files } of images) {
-    const [file] = JSON.parse(files) as { size?: number }[];
-    if (content !== null) yield { path: `image ${id}`, content, size: file?.size ?? 0, known: null };
+    if (content !== null) yield { path: `image ${id}`, content, size: fileOf({ files }).size ?? 0, known: null };
   }
 }
 

@@ -2,7 +2,7 @@ import type { ImageUpload } from '../../api/catalogue.ts';
 import type { ByteStream } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
 import { assertContents, type ClusterPlace } from '../cluster-contents.ts';
-import { storeImageFile } from '../compute/image-file.ts';
+import { storeRecorded } from '../compute/image-file.ts';
 import { discardContents } from '../storage/garbage.ts';
 import type { Store } from '../store/store.ts';
 import { workUnderLease } from './under-lease.ts';
@@ -23,11 +23,9 @@ export interface FileSource {
 /** @throws {UsageError} when the file has changed since it was inspected; nothing of it is kept then */
 async function storeFile(store: Store, { read }: FileSource, upload: ImageUpload): Promise<string> {
   const { path, compression, sha1, size } = upload;
-  const { content, files } = await storeImageFile(store, read(upload), compression);
-  if (content === null) throw new Error('a file that was stored has no content');
-  if (files === JSON.stringify([{ compression, sha1, size }])) return content;
-  await store.bytes.remove(content);
-  throw new UsageError(`${path} was changed while it was read: nothing was done`, { hint: 'run the command again' });
+  const changed = (): UsageError =>
+    new UsageError(`${path} was changed while it was read: nothing was done`, { hint: 'run the command again' });
+  return (await storeRecorded(store, read(upload), JSON.stringify([{ compression, sha1, size }]), changed)).content;
 }
 
 /** Stores all files or none. @returns contents by path */

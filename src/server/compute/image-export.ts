@@ -15,6 +15,7 @@ import { assertQuota, growthOf } from '../storage/quota.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
+import { fileOf } from './image-file.ts';
 import { requireOwnImage, showImage } from './image-shape.ts';
 
 /** File extensions by compression. */
@@ -23,11 +24,6 @@ const extensions: Readonly<Record<string, string>> = { gzip: '.gz', bzip2: '.bz2
 interface Target {
   manifest: Place;
   image: Place;
-}
-
-function readCompression({ files }: ImageRow): string {
-  const [file] = JSON.parse(files) as { compression?: string }[];
-  return file?.compression ?? 'none';
 }
 
 /**
@@ -40,7 +36,7 @@ async function chooseTarget(path: string, row: ImageRow, { account, store }: Cal
   if (place.login !== account.login) throw new ApiError(403, 'NotAuthorized', `storage_path: ${path} belongs to another account`);
   const isDirectory = (await findEntry(store.db, place))?.type === 'directory';
   const name = `${row.name}-${row.version}`.replaceAll('/', '-');
-  const extension = extensions[readCompression(row)] ?? '';
+  const extension = extensions[fileOf(row).compression ?? 'none'] ?? '';
   const above = parentOf(place);
   if (isDirectory) return { manifest: childOf(place, `${name}.imgmanifest`), image: childOf(place, `${name}.zfs${extension}`) };
   if (above === undefined) throw new ApiError(409, 'InvalidArgument', `storage_path: ${path} cannot hold files`);
@@ -72,10 +68,10 @@ function writeManifest(row: ImageRow): Buffer {
 }
 
 /** The image's file as the content of an object. Both share the same content, so no bytes are copied. */
-async function describeFile({ store }: Call, { id, files, content }: ImageRow): Promise<StoredBytes> {
-  const [file] = JSON.parse(files) as { size?: number }[];
+async function describeFile({ store }: Call, row: ImageRow): Promise<StoredBytes> {
+  const { id, content } = row;
   if (content === null) throw new ApiError(501, 'NotAvailable', `the file of image ${id} is not in this datacenter`);
-  const size = file?.size ?? 0;
+  const { size = 0 } = fileOf(row);
   const hash = createHash('md5');
   for await (const piece of await store.bytes.read(content, 0, size)) hash.update(piece);
   return { id: content, size, md5: hash.digest('base64') };

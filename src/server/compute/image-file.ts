@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /** Columns of an image that identify its file. */
-export type ImageFile = Pick<ImageRow, 'content' | 'files'>;
+export type ImageFile = Pick<ImageRow, 'files'> & { readonly content: string };
+
+/** The record of an image's file; empty if the image has none. */
+export function fileOf({ files }: Pick<ImageRow, 'files'>): { compression?: string; sha1?: string; size?: number } {
+  const [file = {}] = JSON.parse(files) as ReturnType<typeof fileOf>[];
+  return file;
+}
 
 /** Size of a sample file before compression, bytes. */
 const sampleSize = 64 * 1024;
@@ -19,7 +25,7 @@ function makeBytes(seed: string): Buffer {
 }
 
 /** Stores the file of an image in the byte store. */
-export async function storeImageFile(store: Store, body: ByteStream, compression: string): Promise<ImageFile> {
+async function storeImageFile(store: Store, body: ByteStream, compression: string): Promise<ImageFile> {
   const hash = createHash('sha1');
   const hashed = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of body) {
@@ -29,6 +35,14 @@ export async function storeImageFile(store: Store, body: ByteStream, compression
   };
   const { id, size } = await store.bytes.write(hashed());
   return { content: id, files: JSON.stringify([{ compression, sha1: hash.digest('hex'), size }]) };
+}
+
+/** Stores a file that must match its record; otherwise nothing of it is kept. @throws the error that `refuse` returns if it does not */
+export async function storeRecorded(store: Store, body: ByteStream, files: string, refuse: () => Error): Promise<ImageFile> {
+  const stored = await storeImageFile(store, body, fileOf({ files }).compression ?? 'none');
+  if (isDeepStrictEqual(JSON.parse(stored.files), JSON.parse(files))) return stored;
+  await store.bytes.remove(stored.content);
+  throw refuse();
 }
 
 /** Generates the file of an image that is not a copy of another one; the same for the same seed. */

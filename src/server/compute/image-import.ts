@@ -4,7 +4,7 @@ import { ApiError } from '../../base/errors.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { openPeer } from '../peers/client.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
-import { makeImageFile, storeImageFile, type ImageFile } from './image-file.ts';
+import { makeImageFile, storeRecorded, type ImageFile } from './image-file.ts';
 import { assertRoomForImages } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 import { listSecondImages, nameSecond } from '../peers/second-datacenter.ts';
@@ -32,11 +32,8 @@ function openOther(name: string, dir: string, { account, store }: Call): Source 
     },
     fetchFile: async ({ id, content, files }) => {
       if (content === null) return makeImageFile(store, id);
-      const [file] = JSON.parse(files) as { compression?: string; sha1?: string }[];
-      const fetched = await storeImageFile(store, await peer.readFile(id), file?.compression ?? 'none');
-      if (fetched.files === files) return fetched;
-      if (fetched.content !== null) await store.bytes.remove(fetched.content);
-      throw new ApiError(503, 'ServiceUnavailable', `the file of image ${id} arrived incomplete from ${name}: try again`);
+      const incomplete = `the file of image ${id} arrived incomplete from ${name}: try again`;
+      return storeRecorded(store, await peer.readFile(id), files, () => new ApiError(503, 'ServiceUnavailable', incomplete));
     },
   };
 }

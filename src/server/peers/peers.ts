@@ -5,6 +5,7 @@ import { streamOf, type Headers, type HttpResponse } from '../../api/message.ts'
 import { ignoreAbsence } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { settleCreations } from '../compute/image-creation.ts';
+import { fileOf } from '../compute/image-file.ts';
 import type { Service } from '../http/serve.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -52,11 +53,11 @@ function answer(status: number, value: unknown): HttpResponse {
 
 const nothing = (): HttpResponse => answer(404, { code: 'ResourceNotFound', message: 'there is no such image' });
 
-async function answerFile(store: Store, { content, files }: ImageRow): Promise<HttpResponse> {
-  const [file] = JSON.parse(files) as { size?: number }[];
-  if (content === null || file?.size === undefined) return nothing();
-  const headers = { 'content-type': 'application/octet-stream', 'content-length': String(file.size) };
-  return { status: 200, headers, body: await store.bytes.read(content, 0, file.size) };
+async function answerFile(store: Store, image: ImageRow): Promise<HttpResponse> {
+  const { size } = fileOf(image);
+  if (image.content === null || size === undefined) return nothing();
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': String(size) };
+  return { status: 200, headers, body: await store.bytes.read(image.content, 0, size) };
 }
 
 /** What a service needs to respond to other services. */

@@ -1,25 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import { LocalError } from '../../../base/errors.ts';
-import { storeImageFile } from '../../compute/image-file.ts';
+import { fileOf, storeRecorded } from '../../compute/image-file.ts';
 import type { ImageRow } from '../../store/schema.ts';
 import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 
-interface FileRecord {
-  readonly compression?: string;
-  readonly size: number;
-}
-
-async function copyFile(from: Store, to: Store, { id, name, content, files }: ImageRow & { content: string }): Promise<string | null> {
-  const recorded = JSON.parse(files) as FileRecord[];
-  const [file] = recorded;
-  const body = await from.bytes.read(content, 0, file?.size ?? 0);
-  const copied = await storeImageFile(to, body, file?.compression ?? 'none');
-  if (isDeepStrictEqual(JSON.parse(copied.files), recorded)) return copied.content;
-  if (copied.content !== null) await to.bytes.remove(copied.content);
-  throw new LocalError(`the file of image ${id} (${name}) is damaged in the data directory: its size or SHA-1 is another than recorded`, {
-    hint: 'delete the image in the local service, and run the command again',
-  });
+async function copyFile(from: Store, to: Store, { id, name, content, files }: ImageRow & { content: string }): Promise<string> {
+  const body = await from.bytes.read(content, 0, fileOf({ files }).size ?? 0);
+  const damaged = `the file of image ${id} (${name}) is damaged in the data directory: its size or SHA-1 is another than recorded`;
+  const hint = 'delete the image in the local service, and run the command again';
+  return (await storeRecorded(to, body, files, () => new LocalError(damaged, { hint }))).content;
 }
 
 /** Result of copying images. */
