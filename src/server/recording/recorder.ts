@@ -56,24 +56,18 @@ function joinUrl({ url }: Upstream, target: string): URL {
   return new URL(`${url.origin}${url.pathname.replace(/\/$/u, '')}${target.replace(/^https?:\/\/[^/?]*/iu, '')}`);
 }
 
-/** The recorded body of a response; `isChanged` if secrets were removed from it. */
-interface Written {
-  readonly content: Pick<Exchange, 'body' | 'base64' | 'leftOut'>;
-  readonly isChanged: boolean;
-}
-
-function writeBody(service: ServiceName, bytes: Buffer): Written {
-  if (bytes.length === 0) return { content: {}, isChanged: false };
+/** The recorded body of a response, without secrets. */
+function writeBody(service: ServiceName, bytes: Buffer): Pick<Exchange, 'body' | 'base64' | 'leftOut'> {
+  if (bytes.length === 0) return {};
   const text = bytes.toString();
   const isText = Buffer.from(text).equals(bytes);
   const value = service === 'compute' && isText ? quietly<unknown>(() => JSON.parse(text), undefined) : undefined;
   if (value !== undefined) {
     const shown = JSON.stringify(redactValue(value));
-    const isChanged = shown !== JSON.stringify(value);
-    return { content: { body: isChanged ? shown : text }, isChanged };
+    return { body: shown === JSON.stringify(value) ? text : shown };
   }
-  if (holdsSecret(bytes.toString('latin1'))) return { content: { leftOut: 'it holds a private key or a signature' }, isChanged: false };
-  return { content: isText ? { body: text } : { base64: bytes.toString('base64') }, isChanged: false };
+  if (holdsSecret(bytes.toString('latin1'))) return { leftOut: 'it holds a private key or a signature' };
+  return isText ? { body: text } : { base64: bytes.toString('base64') };
 }
 
 /** The body of a response as it was read. */
@@ -155,10 +149,9 @@ export function createRecorder({ file, header, upstreams, bodyLimit, log }: Reco
 
   function record(keyed: KeyedRequest, id: number, { status, headers }: HttpResponse, { pieces, size, isWhole }: Read): void {
     const key = keyed.key();
-    const { content, isChanged } =
-      size > bodyLimit
-        ? { content: { leftOut: `it has more than ${bodyLimit} bytes` }, isChanged: false }
-        : writeBody(key.service, Buffer.concat(pieces));
+    const bytes = Buffer.concat(pieces);
+    const content = size > bodyLimit ? { leftOut: `it has more than ${bodyLimit} bytes` } : writeBody(key.service, bytes);
+    const isChanged = 'body' in content && content.body !== bytes.toString();
     // Length and MD5 are no longer true after secrets were removed from the body.
     const shown = redactHeaders(omit(headers, [...notRecorded, ...(isChanged ? ['content-length', 'content-md5'] : [])]));
     const exchange: Exchange = { id, ...key, status, headers: shown, ...content, ...(!isWhole && { cut: true }) };
