@@ -7,7 +7,7 @@ import type { Injection } from '../faults/inject.ts';
 import type { LimitReached } from '../limit.ts';
 import type { Caller, Connection } from './handler.ts';
 import { isUuid } from './match.ts';
-import { apiVersions, chooseVersion } from './version.ts';
+import { chooseVersion, newestVersion } from './version.ts';
 
 /** State of a request from its beginning to its end. */
 export interface Exchange {
@@ -28,8 +28,6 @@ export interface Exchange {
   /** The simulated failures that apply to the request. */
   injection?: Injection;
 }
-
-const newestVersion = apiVersions[apiVersions.length - 1] ?? '';
 
 /** The id that the client chose, which lets it find its request in the log, or a new one. */
 function chooseRequestId({ 'x-request-id': first, 'request-id': second }: Headers): string {
