@@ -53,12 +53,7 @@ export type PolicyDocument = Infer<typeof policyDocument>;
 export type RoleDocument = Infer<typeof roleDocument>;
 
 /** The whole document. An absent part is ignored; an empty part means that the account has no entries of that kind. */
-export interface RbacDocument {
-  version: '1';
-  account?: string | undefined;
-  users?: UserDocument[] | undefined;
-  policies?: PolicyDocument[] | undefined;
-  roles?: RoleDocument[] | undefined;
+export interface RbacDocument extends Omit<Infer<typeof document>, 'tags' | 'trees'> {
   /** Role names by path below the account: `keys`, `users/alice`; `account` is the account itself. */
   tags?: Record<string, string[]> | undefined;
   /** Role names by path of a tree: `users`, `stor/photos`. The deepest tree that contains a resource applies. */

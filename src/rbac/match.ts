@@ -25,19 +25,16 @@ export function matchEntries<W extends Wanted, E extends Existing>(
   const byId = new Map(existing.map((each) => [each.id, each]));
   const taken = new Set<E>();
   const found = new Map<W, E>();
-  for (const each of wanted) {
-    const match = each.id === undefined ? undefined : byId.get(each.id);
-    if (!match || taken.has(match)) continue;
-    taken.add(match);
-    found.set(each, match);
-  }
-  for (const each of wanted) {
-    if (found.has(each)) continue;
-    const match = existing.find((other) => !taken.has(other) && fold(other.name) === fold(each.name));
-    if (!match) continue;
-    taken.add(match);
-    found.set(each, match);
-  }
+  const pair = (find: (entry: W) => E | undefined): void => {
+    for (const each of wanted) {
+      const match = found.has(each) ? undefined : find(each);
+      if (!match || taken.has(match)) continue;
+      taken.add(match);
+      found.set(each, match);
+    }
+  };
+  pair(({ id }) => (id === undefined ? undefined : byId.get(id)));
+  pair(({ name }) => existing.find((other) => !taken.has(other) && fold(other.name) === fold(name)));
   return { pairs: wanted.map((each) => ({ wanted: each, existing: found.get(each) })), rest: existing.filter((each) => !taken.has(each)) };
 }
 

@@ -9,10 +9,16 @@ import { planUsers } from './plan-users.ts';
 import { takeChanges, takeForecast } from './forecast.ts';
 import { parseMember } from '../lookup/role.ts';
 import { listTaggable, type State } from './state.ts';
+import { isAtOrBelow } from './tree.ts';
 
 /** Names that exist after a document is applied: those that it mentions, and the others unless they are pruned. */
-function listNames(mentioned: readonly string[] | undefined, existing: readonly string[], prune: boolean): ReadonlySet<string> {
-  return new Set([...(mentioned ?? existing), ...(prune ? [] : existing)]);
+function listNames<T>(
+  mentioned: readonly T[] | undefined,
+  existing: readonly T[],
+  prune: boolean,
+  nameOf: (entry: T) => string,
+): ReadonlySet<string> {
+  return new Set([...(mentioned ?? existing), ...(prune ? [] : existing)].map(nameOf));
 }
 
 function requireKnown(known: ReadonlySet<string>, word: string, where: string, noun: string): void {
@@ -25,21 +31,9 @@ function requireKnown(known: ReadonlySet<string>, word: string, where: string, n
 
 /** @throws {UsageError} when a role refers to a user or policy, or a tag to a role, that will not exist */
 function checkReferences({ users, policies, roles, tags, trees }: RbacDocument, state: State, prune: boolean): void {
-  const logins = listNames(
-    users?.map(({ login }) => login),
-    state.users.map(({ login }) => login),
-    prune,
-  );
-  const policyNames = listNames(
-    policies?.map(({ name }) => name),
-    state.policies.map(({ name }) => name),
-    prune,
-  );
-  const roleNames = listNames(
-    roles?.map(({ name }) => name),
-    state.roles.map(({ name }) => name),
-    prune,
-  );
+  const logins = listNames<{ login: string }>(users, state.users, prune, ({ login }) => login);
+  const policyNames = listNames<{ name: string }>(policies, state.policies, prune, ({ name }) => name);
+  const roleNames = listNames<{ name: string }>(roles, state.roles, prune, ({ name }) => name);
   for (const { name, members = [], default_members: defaults = [], policies: held = [] } of roles ?? []) {
     for (const member of [...members, ...defaults].map((word) => parseMember(word, false))) {
       if (member.type === 'subuser') requireKnown(logins, member.login, `roles: ${name}`, 'user');
@@ -80,9 +74,9 @@ export function plan(document: RbacDocument, state: State, tags: Tags, prune: bo
   const users = planUsers(document, state, prune);
   const policies = planPolicies(document, state, prune);
   const roles = planRoles(document, state, prune, { users, policies });
-  const gone = listGone(listDeletions([users, policies, roles]), state);
-  const kept = Object.entries(tags).filter(([path]) => !gone.some((each) => path === each || path.startsWith(`${each}/`)));
   const others = [users, policies, roles];
+  const gone = listGone(listDeletions(others), state);
+  const kept = Object.entries(tags).filter(([path]) => !gone.some((each) => isAtOrBelow(path, each)));
   const listLater = (): string[] => {
     const forecast = takeForecast(state, listTaggable(state), {});
     takeChanges(forecast, [...others.flatMap(({ early }) => early), ...others.flatMap((part) => [...part.changes, ...part.pruned])]);
