@@ -10,7 +10,8 @@ import { MethodNotAllowed } from './match.ts';
 /** Records are sent in chunks of about this many characters: one chunk per record would cost more than the record. */
 const chunkSize = 64 * 1024;
 
-function writeJson(status: number, value: unknown, headers: Headers = {}): HttpResponse {
+/** A response with one JSON value. */
+export function writeJson(status: number, value: unknown, headers: Headers = {}): HttpResponse {
   const bytes = Buffer.from(JSON.stringify(value));
   return {
     status,

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { streamOf, type Headers } from '../../api/message.ts';
 import type { Download, InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
+import { writeJson } from '../http/response.ts';
 import type { EntryRow } from '../store/schema.ts';
 import { accepts } from './accept.ts';
 import { fitsRange, judgeRead } from './conditions.ts';
@@ -79,12 +79,5 @@ function answerNotModified(described: Headers): Download {
 
 function answerOutside(size: number): Download {
   const message = `the object has ${size} bytes, none of them in the range`;
-  const bytes = Buffer.from(JSON.stringify({ code: 'RequestedRangeNotSatisfiable', message }));
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String(bytes.length),
-    'content-md5': createHash('md5').update(bytes).digest('base64'),
-    'content-range': `bytes */${size}`,
-  };
-  return { status: 416, headers, body: streamOf(bytes) };
+  return writeJson(416, { code: 'RequestedRangeNotSatisfiable', message }, { 'content-range': `bytes */${size}` });
 }
