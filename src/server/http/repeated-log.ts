@@ -1,12 +1,12 @@
 /** Milliseconds between two lines about the same kind of event. */
-const defaultPeriod = 10_000;
+export const repeatPeriod = 10_000;
 
 /**
  * Creates a function that counts events of one kind, which clients can cause as often as they like, and logs the count at most once per
  * period: the log stays readable, and an attacker cannot make it grow.
  * @param describe formats the line for this many events
  */
-export function createRepeatedLog(log: (line: string) => void, describe: (count: number) => string, period = defaultPeriod): () => void {
+export function createRepeatedLog(log: (line: string) => void, describe: (count: number) => string, period = repeatPeriod): () => void {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {

@@ -3,14 +3,13 @@ import type { ServiceName } from '../../api/operation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Caller, Connection } from './handler.ts';
 import { redactTarget } from './redact-target.ts';
-import { createRepeatedLog } from './repeated-log.ts';
+import { createRepeatedLog, repeatPeriod } from './repeated-log.ts';
 
 /** Maximum length of a target in the log, in characters. */
 const targetLimit = 1024;
 
 /** Number of rejected anonymous requests that are logged individually per period; further ones are counted. */
 const anonymousLines = 20;
-const period = 10_000;
 
 /** The remote address; IPv4-mapped IPv6 addresses are shown as IPv4. */
 export function showAddress({ remoteAddress }: Pick<Connection, 'remoteAddress'>): string {
@@ -41,16 +40,12 @@ export function createRequestLog(
   log: (line: string) => void,
 ): (request: Request, status: number, logged: Logged) => void {
   let [begun, lines] = [0, 0];
-  const count = createRepeatedLog(
-    log,
-    (refusals) => `${service} ${refusals} more requests without a valid signature were rejected`,
-    period,
-  );
+  const count = createRepeatedLog(log, (refusals) => `${service} ${refusals} more requests without a valid signature were rejected`);
 
   /** True if this period already has the maximum number of lines. */
   function isTooMany(): boolean {
     const now = performance.now();
-    if (now - begun > period) [begun, lines] = [now, 0];
+    if (now - begun > repeatPeriod) [begun, lines] = [now, 0];
     lines += 1;
     return lines > anonymousLines;
   }
