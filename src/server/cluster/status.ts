@@ -3,7 +3,7 @@ import { steps } from '../store/migrations.ts';
 import { measureGarbage } from '../store/postgres/garbage.ts';
 import { findVersion } from '../store/postgres/migrate.ts';
 import { usePostgres } from '../store/postgres/open.ts';
-import { usualLifetime } from '../store/postgres/lease.ts';
+import { databaseNow, usualLifetime } from '../store/postgres/lease.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** A kind of process that holds a lease. */
@@ -52,8 +52,6 @@ interface MemberRow {
 function milliseconds(column: string): ReturnType<typeof sql<number>> {
   return sql<number>`extract(epoch from ${sql.ref(column)}) * 1000`;
 }
-
-const databaseNow = sql<number>`extract(epoch from clock_timestamp()) * 1000`;
 
 function inSeconds(time: number): string {
   return `${Math.max(0, Math.round(time / 1000))} s`;

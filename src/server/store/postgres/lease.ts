@@ -48,12 +48,8 @@ export interface Lease extends Admission {
   release(): Promise<void>;
 }
 
-interface LeaseRow {
-  readonly now: number;
-}
-
-/** A time of the database as milliseconds since 1970. */
-const now = sql<number>`extract(epoch from clock_timestamp()) * 1000`;
+/** The time of the database as milliseconds since 1970. */
+export const databaseNow = sql<number>`extract(epoch from clock_timestamp()) * 1000`;
 
 function at(milliseconds: number): ReturnType<typeof sql> {
   return sql`to_timestamp(cast(${milliseconds} as double precision) / 1000)`;
@@ -67,18 +63,18 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   const bound = new AsyncLocalStorage<Term>();
   const terms = new Set<Term>();
 
-  async function read(work: () => Promise<readonly LeaseRow[]>): Promise<Reading | undefined> {
-    const [told] = await work();
-    return told && { database: told.now, received: clock() };
+  async function read(work: () => Promise<number | undefined>): Promise<Reading | undefined> {
+    const database = await work();
+    return database === undefined ? undefined : { database, received: clock() };
   }
 
-  async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<readonly LeaseRow[]> {
-    const { rows } = await sql<LeaseRow>`
+  async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<number | undefined> {
+    const { rows } = await sql<{ now: number }>`
       insert into gateways (id, address, version, slots, owner, started, until, oldest)
-      values (${id}, ${address}, ${version}, ${slots}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${now} as now`.execute(
+      values (${id}, ${address}, ${version}, ${slots}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${databaseNow} as now`.execute(
       target,
     );
-    return rows;
+    return rows[0]?.now;
   }
 
   const owner = randomUUID();
@@ -91,15 +87,15 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   let renewed = first.received;
   let isLost = false;
 
-  async function keep(): Promise<readonly LeaseRow[]> {
-    const { rows } = await sql<LeaseRow>`
+  async function keep(): Promise<number | undefined> {
+    const { rows } = await sql<{ now: number }>`
       update gateways set until = ${until}, oldest = ${at(epochs.findOldest())}
-      where id = ${term.id} and until > clock_timestamp() returning ${now} as now`.execute(db);
-    return rows;
+      where id = ${term.id} and until > clock_timestamp() returning ${databaseNow} as now`.execute(db);
+    return rows[0]?.now;
   }
 
   /** Waits for the writes in progress under the old lease: none can be committed later. */
-  async function takeAgain(): Promise<readonly LeaseRow[]> {
+  async function takeAgain(): Promise<number | undefined> {
     const next: Term = { id: randomUUID(), isLost: false };
     let wasThere = false;
     const told = await db.transaction().execute(async (transaction) => {
