@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Entry } from '../../api/objects.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
+import { mapEach } from '../../base/iterate.ts';
 import type { Handler } from '../http/handler.ts';
 import { listDirectory } from '../storage/listing.ts';
 import { placeOf } from '../storage/paths.ts';
@@ -43,8 +44,6 @@ export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, 
   let page = query.select(['entries.name', 'entries.type', 'entries.mtime']).orderBy('entries.name').limit(limit);
   if (marker !== undefined) page = page.where('entries.name', '>=', marker);
   const rows = await page.execute();
-  async function* readRecords(): AsyncGenerator<Entry> {
-    for (const { mtime, ...row } of rows) yield { ...row, mtime: new Date(mtime).toISOString() };
-  }
-  return { headers: { 'result-set-size': String(count) }, records: readRecords() };
+  const records = mapEach(rows, ({ mtime, ...row }): Entry => ({ ...row, mtime: new Date(mtime).toISOString() }));
+  return { headers: { 'result-set-size': String(count) }, records };
 };

@@ -190,9 +190,7 @@ export interface EntryRow {
 }
 
 /** PostgreSQL: a change to add to the entry count of a directory, identified by the key of its row. */
-export interface CountChangeRow {
-  parent: string;
-  name: string;
+export interface CountChangeRow extends Pick<EntryRow, 'parent' | 'name'> {
   number: Generated<number>;
   change: number;
 }
