@@ -2,7 +2,6 @@ import { UsageError } from '../base/errors.ts';
 import { findAccount } from './access/accounts.ts';
 import { seedAccount } from './seed/account.ts';
 import { noteOperator } from './cluster/note-operator.ts';
-import type { LocalStore } from './store/open.ts';
 import type { AccountRow } from './store/schema.ts';
 import { assertMigrated, migratePostgres } from './store/postgres/migrate.ts';
 import { usePostgres } from './store/postgres/open.ts';
@@ -34,7 +33,7 @@ export interface ListedAccount {
 }
 
 /** Runs work on a migrated database. */
-export function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
+export function withDatabase<T>(database: string, work: (store: Pick<Store, 'db' | 'write'>) => Promise<T>): Promise<T> {
   return usePostgres(database, async (db) => {
     await assertMigrated(db);
     // No lease is needed: gateways know nothing of the row that is written.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { LocalError } from '../base/errors.ts';
 import { collect, type Collected, type Reason } from './cluster-collector.ts';
 import { openClusterStore, type ClusterStoreOptions } from './store/postgres/open.ts';
-import type { LocalStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 import { verifyContents, type Damage } from './verify-contents.ts';
 
 /** Operator commands on the contents of a cluster, beside running gateways. */
@@ -19,7 +19,7 @@ export function assertContents(bytes: ClusterPlace['bytes']): void {
     throw new LocalError(`${bytes} has no contents of gateways`, { hint: 'give --bytes as the gateways have it' });
 }
 
-async function openContents({ database, bytes }: ClusterPlace): Promise<LocalStore> {
+async function openContents({ database, bytes }: ClusterPlace): Promise<Store> {
   assertContents(bytes);
   // No lease is needed, because nothing is written that gateways also write.
   return openClusterStore({ database, bytes, connections });

@@ -5,7 +5,7 @@ import { build } from '../base/build.ts';
 import { undoOnFailure } from '../base/errors.ts';
 import { makeJobDirectory } from './job-directory.ts';
 import { removeTree } from './jobs/remove-tree.ts';
-import type { LocalStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 import { keepLease, takeLease, type Keeping, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
 import type { Admission } from './store/postgres/write.ts';
@@ -33,7 +33,7 @@ export interface MemberOptions extends Omit<LeasedOptions, 'connections'> {
 
 /** Database and contents, and the lease under which they are read and written. */
 interface Leased {
-  readonly store: LocalStore;
+  readonly store: Store;
   readonly lease: Lease;
   readonly keeping: Keeping;
   /** Closes the store and releases the lease. */
@@ -60,7 +60,7 @@ export async function openUnderLease(
   const own = await openPostgres(database, leaseConnections);
   let lease: Lease | undefined;
   let keeping: Keeping | undefined;
-  let store: LocalStore | undefined;
+  let store: Store | undefined;
   const close = async (): Promise<void> => {
     await store?.close();
     await keeping?.stop();

@@ -16,7 +16,7 @@ import { foldRegularly } from './store/fold-regularly.ts';
 import { keepCollecting } from './keep-collecting.ts';
 import { countRequests } from './running-requests.ts';
 import { createLoadGuard } from './shed-load.ts';
-import type { LocalStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 import type { Lease } from './store/postgres/lease.ts';
 import { followGarbage } from './operator/follow-garbage.ts';
 import { followTasks } from './operator/follow-tasks.ts';
@@ -76,7 +76,7 @@ function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): strin
  * Stores the names of this cloud's own datacenter and services. Each gateway reports its own URLs for these names, instead of those in the
  * rows.
  */
-async function nameServices(store: LocalStore, { datacenters, services }: OwnAddresses): Promise<void> {
+async function nameServices(store: Store, { datacenters, services }: OwnAddresses): Promise<void> {
   const rows = (urls: Readonly<Record<string, string>>) => Object.entries(urls).map(([name, url]) => ({ name, url }));
   await store.write(async (transaction) => {
     await transaction.insertInto('datacenters').values(rows(datacenters)).onConflict(skip).execute();
@@ -86,7 +86,7 @@ async function nameServices(store: LocalStore, { datacenters, services }: OwnAdd
 
 /** Opens the ports of both services. */
 async function listenBoth(
-  store: LocalStore,
+  store: Store,
   tls: TlsPair | undefined,
   { jobs, lease, watch, state }: { jobs: JobService | undefined; lease: Lease; watch: Watch; state: GatewayState },
   options: GatewayOptions,

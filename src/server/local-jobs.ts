@@ -3,7 +3,7 @@ import { usualSlots } from './jobs/engine-options.ts';
 import type { Isolation } from './jobs/isolation.ts';
 import { rememberIsolation, showIsolation, type ShownIsolation } from './jobs/shown-isolation.ts';
 import { defaultDatacenter, type LocalOptions } from './local-options.ts';
-import type { LocalStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 
 /** Options of the services that matter to jobs; the isolation may also be one that was detected before. */
 type JobOptions = Omit<LocalOptions, 'isolation'> & { readonly isolation?: LocalOptions['isolation'] | Isolation };
@@ -32,7 +32,7 @@ export function countSlots(options: Pick<LocalOptions, 'host' | 'allowJobs' | 'j
  * Creates the job engine. Commands of jobs run on this machine, so there is no engine if others could send jobs, unless that is explicitly
  * allowed. The engine is loaded and started after the service listens, because both block the process and would delay responses.
  */
-export function prepareJobs(store: LocalStore, options: JobOptions, url: () => string): WaitingEngine | undefined {
+export function prepareJobs(store: Store, options: JobOptions, url: () => string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, now = Date.now } = options;
   const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation, serviceLimits } = options;
   const accountTasks = serviceLimits?.accountTasks;

@@ -23,12 +23,13 @@ import { beginAnew } from './seed/anew.ts';
 import { seedStore } from './seed/samples.ts';
 import { createServices, type Services } from './services.ts';
 import type { ServiceSettings } from './settings.ts';
-import { openStore, type FileStore, type LocalStore } from './store/open.ts';
+import { openStore, type FileStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 
 export type { LocalOptions, LocalService } from './local-options.ts';
 
 /** Stores the datacenters and services that the compute service lists; their ports may differ from those of the last start. */
-async function writeAddresses(store: LocalStore, options: LocalOptions, listeners: Listeners): Promise<void> {
+async function writeAddresses(store: Store, options: LocalOptions, listeners: Listeners): Promise<void> {
   const { datacenter = defaultDatacenter, peers = new Map<string, string>() } = options;
   const [computeUrl, storUrl] = [listeners.compute.url, listeners.storage.url];
   const urls = new Map([

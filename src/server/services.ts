@@ -8,7 +8,7 @@ import type { JobEngine } from './jobs/engine.ts';
 import { servePeers } from './peers/peers.ts';
 import { nameSecond } from './peers/second-datacenter.ts';
 import { describeStorage } from './storage/index.ts';
-import type { LocalStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 
 /** Both services, and the compute service of the second datacenter. */
 export type Services = Readonly<Record<'compute' | 'storage' | 'second', Service>>;
@@ -22,7 +22,7 @@ export interface ServicesOptions extends Required<
 }
 
 /** Creates the services over a store. */
-export function createServices(store: LocalStore, jobs: JobEngine | undefined, options: ServicesOptions): Services {
+export function createServices(store: Store, jobs: JobEngine | undefined, options: ServicesOptions): Services {
   const { memory, secret, now, requestTime, log, settings, datacenter } = options;
   const shared = { store, datacenter, now, requestTime, log, settings };
   const plain = createService({ ...shared, memory, service: 'compute', operations: compute, handlers: createComputeHandlers() });

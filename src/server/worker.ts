@@ -9,7 +9,7 @@ import type { MemberState } from './operator/member-metrics.ts';
 import { openWorkerWatch, type AdminPlace, type Watch } from './operator/watch.ts';
 import { usualSlots, type EngineOptions, type TaskObserver } from './jobs/engine-options.ts';
 import { repeatRegularly } from './repeat-regularly.ts';
-import type { LocalStore } from './store/open.ts';
+import type { Store } from './store/store.ts';
 
 /** A worker: a process that runs tasks of jobs and serves no requests. */
 
@@ -42,13 +42,13 @@ export interface Worker {
 const pause = 2000;
 
 /** The URL of the object storage that gateways have stored in the database. */
-async function readUrl({ db }: LocalStore): Promise<string | undefined> {
+async function readUrl({ db }: Store): Promise<string | undefined> {
   const row = await db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
   return row?.url;
 }
 
 /** Polls for the URL of the object storage until it is known or `stop` is called; until then it is empty. */
-function followUrl(store: LocalStore, given = ''): { url: () => string; stop: () => Promise<void> } {
+function followUrl(store: Store, given = ''): { url: () => string; stop: () => Promise<void> } {
   let url = given;
   const stop = repeatRegularly(
     async () => {
@@ -63,7 +63,7 @@ function followUrl(store: LocalStore, given = ''): { url: () => string; stop: ()
 
 /** Starts the engine. @throws {LocalError} if tasks cannot be isolated as required */
 async function startEngine(
-  store: LocalStore,
+  store: Store,
   given: { dataDir: string; owner: string; url: () => string; observer: TaskObserver | undefined },
   { slots, accountTasks, serviceLimits, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
 ): Promise<{ engine: JobEngine; kind: IsolationKind }> {

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamOf } from '../../src/api/message.ts';
 import { collect } from '../../src/server/cluster-collector.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { migrateDatabase } from '../support/cluster-database.ts';
 import { delayConnections, type DelayedServer } from '../support/delayed-server.ts';
@@ -32,8 +32,8 @@ let server: TestPostgres;
 let far: DelayedServer;
 let dir = '';
 let first: TestService;
-let second: LocalStore;
-let near: LocalStore;
+let second: Store;
+let near: Store;
 let services: readonly Pick<TestService, 'storage'>[] = [];
 let admin: pg.Client;
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   server = await startPostgres();
   await migrateDatabase(server, 'growth');
   far = await delayConnections(server, delay);
-  const open = (): Promise<LocalStore> => openClusterStore({ database: far.url('growth'), bytes: dir });
+  const open = (): Promise<Store> => openClusterStore({ database: far.url('growth'), bytes: dir });
   first = await createTestService({ open });
   second = await open();
   near = await openClusterStore({ database: server.url('growth'), bytes: dir });

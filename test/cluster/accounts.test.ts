@@ -6,7 +6,7 @@ import { startJobEngine } from '../../src/server/jobs/engine.ts';
 import { followCancelled } from '../../src/server/jobs/disabled-accounts.ts';
 import { seedAccount } from '../../src/server/seed/account.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
@@ -26,7 +26,7 @@ import {
 
 let first: TestService;
 let second: Pick<TestService, 'compute' | 'storage'>;
-let store: LocalStore;
+let store: Store;
 let sandbox: Sandbox;
 let url = '';
 const ends: (() => Promise<unknown> | void)[] = [];
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const database = await createDatabase();
   ({ url } = database);
   ends.push(remove, database.drop);
-  const open = (): Promise<LocalStore> => openClusterStore({ database: url, bytes: `${sandbox.home}/bytes` });
+  const open = (): Promise<Store> => openClusterStore({ database: url, bytes: `${sandbox.home}/bytes` });
   first = await createTestService({
     open,
     startJobs: (over, dataDir) => {

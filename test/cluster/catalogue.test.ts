@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seedAccount } from '../../src/server/seed/account.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { createSandbox, type Outcome, type Sandbox } from '../support/sandbox.ts';
@@ -10,7 +10,7 @@ import { createRsaKey, joinServices, type TestService } from '../support/service
 /** `cloud server apply` and `diff`: what a cloud offers as one document. */
 
 let sandbox: Sandbox;
-let store: LocalStore;
+let store: Store;
 let service: Pick<TestService, 'compute' | 'storage'>;
 let at: string[] = [];
 const ends: (() => Promise<unknown> | void)[] = [];

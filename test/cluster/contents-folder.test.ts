@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { runStatement } from '../support/postgres.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await runStatement(url, `update contents_folder set id = 'cluster-${count}'`);
 });
 
-const open = (): Promise<LocalStore> => openClusterStore({ database: url, bytes: dir });
+const open = (): Promise<Store> => openClusterStore({ database: url, bytes: dir });
 const useOnce = async (): Promise<void> => (await open()).close();
 
 /** Stores an object whose content is a file. */

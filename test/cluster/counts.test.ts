@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foldCounts } from '../../src/server/store/counts.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { findDamage } from '../support/find-damage.ts';
@@ -12,7 +12,7 @@ import { createTestService, type TestService } from '../support/service.ts';
 /** Numbers of entries as changes: what is read is right whether they are folded, not folded yet, or being folded. */
 
 let service: TestService;
-let store: LocalStore;
+let store: Store;
 let dir = '';
 let drop: () => Promise<void>;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
   dir = await mkdtemp(join(tmpdir(), 'cloud-counts-'));
-  const open = (): Promise<LocalStore> => openClusterStore({ database: database.url, bytes: dir });
+  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
   service = await createTestService({ open });
   store = await open();
 });

@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { StoreUnavailable } from '../../src/server/store/unavailable.ts';
 import { createDatabase } from '../support/cluster-database.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-async function readFirst({ bytes }: LocalStore): Promise<string | undefined> {
+async function readFirst({ bytes }: Store): Promise<string | undefined> {
   for await (const id of bytes.list()) return id;
   return undefined;
 }

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openStore, type LocalStore } from '../../src/server/store/open.ts';
+import { openStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { Schema } from '../../src/server/store/schema.ts';
 import { createDatabase } from '../support/cluster-database.ts';
@@ -21,7 +22,7 @@ let sandbox: Sandbox;
 let unfinished: { id: string; partsDirectory: string; etags: string[] };
 let dataDir = '';
 let url = '';
-let cluster: LocalStore;
+let cluster: Store;
 /** What the services of the embedded service showed. */
 let before: Map<string, unknown>;
 let key: TestService['key'];

@@ -8,7 +8,7 @@ import { createJobsElsewhere } from '../../src/server/jobs/elsewhere.ts';
 import { startJobEngine } from '../../src/server/jobs/engine.ts';
 import { createTaskLeases } from '../../src/server/jobs/leases.ts';
 import { watchJobs } from '../../src/server/jobs/watch.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
@@ -22,9 +22,9 @@ const wait = { timeout: 60_000, interval: 20 };
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let dir = '';
 let service: TestService;
-const stores: LocalStore[] = [];
+const stores: Store[] = [];
 
-async function open(url = database.url, log?: (line: string) => void): Promise<LocalStore> {
+async function open(url = database.url, log?: (line: string) => void): Promise<Store> {
   const store = await openClusterStore({ database: url, bytes: dir, log });
   stores.push(store);
   return store;
@@ -56,7 +56,7 @@ async function createJob(exec = 'cat'): Promise<string> {
 }
 
 /** Watches as an engine does that asks by itself only after an hour. */
-function watchFor(store: LocalStore): { changed: Set<string>; questions: () => number; stop: () => Promise<void> } {
+function watchFor(store: Store): { changed: Set<string>; questions: () => number; stop: () => Promise<void> } {
   const changed = new Set<string>();
   let questions = 0;
   const stop = new AbortController();

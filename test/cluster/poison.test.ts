@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import { createTaskLeases, databaseTime, mostLosses } from '../../src/server/jobs/leases.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createClusterJobs, type ClusterJobs } from '../support/cluster-jobs.ts';
 import { openGatewayHome, type GatewayHome, type GatewayProcess } from '../support/gateway-process.ts';
@@ -11,7 +11,7 @@ import { startWorkerProcess, type WorkerProcess } from '../support/worker-proces
 
 let home: GatewayHome;
 let jobs: ClusterJobs;
-let store: LocalStore;
+let store: Store;
 const gateways: GatewayProcess[] = [];
 const workers: WorkerProcess[] = [];
 const wait = { timeout: 60_000, interval: 50 };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { lacksPgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
@@ -15,10 +15,10 @@ import { createTestService, joinServices, type JoinedServices, type TestService 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let dir = '';
 let first: TestService;
-const stores: LocalStore[] = [];
+const stores: Store[] = [];
 
 /** Another gateway. */
-async function join(url: string, connections?: number): Promise<JoinedServices & { store: LocalStore }> {
+async function join(url: string, connections?: number): Promise<JoinedServices & { store: Store }> {
   const store = await openClusterStore({ database: url, bytes: dir, connections });
   stores.push(store);
   return { ...joinServices(store, first.key), store };

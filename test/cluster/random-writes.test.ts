@@ -8,7 +8,7 @@ import { findEntry, removeEntry } from '../../src/server/storage/entries.ts';
 import { releaseContents } from '../../src/server/storage/garbage.ts';
 import { placeOf } from '../../src/server/storage/paths.ts';
 import { foldCounts } from '../../src/server/store/counts.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { countWrites } from '../../src/server/store/postgres/write.ts';
 import { createDatabase } from '../support/cluster-database.ts';
@@ -27,7 +27,7 @@ import { createTestService, joinServices, type Send, type TestReply, type TestSe
 
 let first: TestService;
 let second: Pick<TestService, 'compute' | 'storage'>;
-let store: LocalStore;
+let store: Store;
 let dir = '';
 let drop: () => Promise<void>;
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
   dir = await mkdtemp(join(tmpdir(), 'cloud-random-'));
-  const open = (): Promise<LocalStore> => openClusterStore({ database: database.url, bytes: dir });
+  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
   first = await createTestService({ open });
   store = await open();
   second = joinServices(store, first.key);
@@ -65,7 +65,7 @@ const gateways = (): readonly SendToStorage[] => [sendBy(first.storage), sendBy(
 /** Lets clients of both gateways do their steps at once, while counts are folded by both. */
 async function crowd(step: (client: number, send: SendToStorage) => Promise<void>): Promise<void> {
   const end = new AbortController();
-  const fold = async ({ db }: LocalStore): Promise<void> => {
+  const fold = async ({ db }: Store): Promise<void> => {
     while (!end.signal.aborted) await foldCounts(db);
   };
   const folding = Promise.all([fold(store), fold(first.store)]);
@@ -138,7 +138,7 @@ describe('an upload that gets a part while it ends', () => {
   const beginSlowWrite = (): { storage: Send; reached: Promise<unknown>; goOn: () => void } => {
     const [reached, released] = [new EventEmitter(), new EventEmitter()];
     const [isReached, isReleased] = [once(reached, 'event'), once(released, 'event')];
-    const slow: LocalStore = {
+    const slow: Store = {
       ...store,
       writeEntry: (work) =>
         store.writeEntry(async (transaction) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamOf } from '../../src/api/message.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { createTestGateways, type TestGateways } from '../support/cluster-gateways.ts';
 import { countRoundTrips, type CountedWay } from '../support/round-trips.ts';
@@ -11,7 +11,7 @@ import { createRsaKey, joinServices, type JoinedServices } from '../support/serv
 
 let gateways: TestGateways;
 let way: CountedWay;
-let store: LocalStore;
+let store: Store;
 let services: JoinedServices;
 
 beforeAll(async () => {

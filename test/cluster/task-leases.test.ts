@@ -12,7 +12,7 @@ import { recordResults } from '../../src/server/jobs/record.ts';
 import type { Result } from '../../src/server/jobs/result.ts';
 import { baseOf } from '../../src/server/jobs/results.ts';
 import { placeOfAbsolute } from '../../src/server/storage/paths.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
@@ -21,7 +21,7 @@ import { createTestService, type TestService } from '../support/service.ts';
 /** Tasks of one job in the hands of several engines, each with connections of its own: who may record what. */
 
 let service: TestService;
-let other: LocalStore;
+let other: Store;
 let dir = '';
 let drop: () => Promise<void>;
 const noEngine = { wake: () => undefined, problemOf: () => undefined, close: () => Promise.resolve() };
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
   dir = await mkdtemp(join(tmpdir(), 'cloud-leases-'));
-  const open = (): Promise<LocalStore> => openClusterStore({ database: database.url, bytes: dir });
+  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
   const isolation = { kind: 'none' } as never;
   service = await createTestService({ open, startJobs: () => ({ ...noEngine, detected: Promise.resolve({ isolation }) }) });
   other = await open();
@@ -54,13 +54,13 @@ async function createJob(inputs: number, phases: unknown = [{ exec: 'cat' }], en
 
 /** A job as one engine knows it. */
 interface Engine {
-  readonly store: LocalStore;
+  readonly store: Store;
   readonly leases: TaskLeases;
   readonly job: ActiveJob;
   readonly phase: ActivePhase;
 }
 
-async function enter(store: LocalStore, owner: string, id: string, accountTasks?: number): Promise<Engine> {
+async function enter(store: Store, owner: string, id: string, accountTasks?: number): Promise<Engine> {
   const job = await loadJob(store.db, id, Date.now);
   const phase = job?.phases[0];
   if (!job || !phase) throw new Error('no job');
@@ -89,7 +89,7 @@ async function readJob(id: string): Promise<{ state: string; outputs: number; er
 const readOutputs = async (id: string): Promise<string[]> =>
   (await service.storage('GET', `/demo/jobs/${id}/live/out`)).text.split('\n').slice(0, -1);
 
-async function countBytes(store: LocalStore): Promise<number> {
+async function countBytes(store: Store): Promise<number> {
   let count = 0;
   for await (const _ of store.bytes.list()) count += 1;
   return count;
@@ -243,7 +243,7 @@ describe('the end', () => {
 
 describe('whole engines', () => {
   const engines: JobEngine[] = [];
-  const start = (store: LocalStore, name: string): JobEngine => {
+  const start = (store: Store, name: string): JobEngine => {
     const given = { store, dataDir: join(dir, name), owner: name, url: () => '', server: name, isolation: usualIsolation(), slots: 1 };
     const engine = startJobEngine({ ...given, now: Date.now, log: () => undefined });
     engines.push(engine);

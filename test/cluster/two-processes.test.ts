@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { createRsaKey, createTestService, joinServices, signAs, type TestReply, type TestService } from '../support/service.ts';
@@ -12,7 +12,7 @@ import { createRsaKey, createTestService, joinServices, signAs, type TestReply, 
 
 let first: TestService;
 let second: Pick<TestService, 'compute' | 'storage'>;
-let store: LocalStore;
+let store: Store;
 let dir = '';
 let drop: () => Promise<void>;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
   dir = await mkdtemp(join(tmpdir(), 'cloud-two-'));
-  const open = (): Promise<LocalStore> => openClusterStore({ database: database.url, bytes: dir });
+  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
   first = await createTestService({ open });
   store = await open();
   second = joinServices(store, first.key);

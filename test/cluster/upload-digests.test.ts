@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestReply } from '../support/service.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { chooseTestS3 } from '../support/byte-stores.ts';
 import { createDatabase } from '../support/cluster-database.ts';
@@ -16,12 +16,12 @@ const partSize = 5 * 1024 ** 2;
 let dir: string;
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let first: TestService;
-let second: LocalStore;
+let second: Store;
 let sends: readonly [Send, Send];
 /** Contents that were read, of both. */
 const reads: string[] = [];
 
-function watch(store: LocalStore): LocalStore {
+function watch(store: Store): Store {
   const { read } = store.bytes;
   store.bytes.read = (id, start, end) => {
     reads.push(id);
@@ -33,7 +33,7 @@ function watch(store: LocalStore): LocalStore {
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cloud-digests-'));
   database = await createDatabase();
-  const open = (): Promise<LocalStore> => openClusterStore({ database: database.url, bytes: chooseTestS3(dir) ?? dir });
+  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: chooseTestS3(dir) ?? dir });
   first = await createTestService({ open: async () => watch(await open()) });
   second = watch(await open());
   sends = [first.storage, joinServices(second, first.key).storage];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { createColumnTypes } from '../../src/server/store/postgres/column-types.ts';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
@@ -18,7 +18,7 @@ import { createTestService, joinServices, type TestService } from '../support/se
 
 let first: TestService;
 let second: Pick<TestService, 'compute' | 'storage'>;
-let store: LocalStore;
+let store: Store;
 let sandbox: Sandbox;
 let url = '';
 const ends: (() => Promise<unknown> | void)[] = [];
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const made = createSandbox();
   ({ sandbox } = made);
   ends.push(made.remove, () => rm(dir, { recursive: true, force: true }), database.drop);
-  const open = (): Promise<LocalStore> => openClusterStore({ database: url, bytes: dir });
+  const open = (): Promise<Store> => openClusterStore({ database: url, bytes: dir });
   first = await createTestService({ open });
   store = await open();
   second = joinServices(store, first.key);

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { createClusterJobs, type ClusterJobs } from '../support/cluster-jobs.ts';
 import { openGatewayHome, type GatewayHome, type GatewayProcess } from '../support/gateway-process.ts';
 import { readMetrics, series } from '../support/prometheus.ts';
@@ -12,7 +12,7 @@ import { startWorkerProcess, type WorkerProcess } from '../support/worker-proces
 
 let home: GatewayHome;
 let jobs: ClusterJobs;
-let store: LocalStore;
+let store: Store;
 const gateways: GatewayProcess[] = [];
 const workers: WorkerProcess[] = [];
 const wait = { timeout: 60_000 };

@@ -4,7 +4,8 @@ import { sql, type Kysely } from 'kysely';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from '../../src/server/store/postgres/open.ts';
 import { collect, type Collected, type CollectOptions } from '../../src/server/cluster-collector.ts';
-import { openStore, type LocalStore } from '../../src/server/store/open.ts';
+import { openStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import { chooseTestS3 } from './byte-stores.ts';
 import type { Schema } from '../../src/server/store/schema.ts';
 import { takeLease, type Lease } from '../../src/server/store/postgres/lease.ts';
@@ -63,7 +64,7 @@ const longLease = 86_400;
 
 /** A store as a gateway has it, with the lease of that. */
 export interface LeasedStore {
-  readonly store: LocalStore;
+  readonly store: Store;
   readonly lease: Lease;
 }
 
@@ -100,7 +101,7 @@ export async function catchUp(db: Kysely<Schema>, lease: Pick<Lease, 'id' | 'ren
 
 /** Removes what nothing refers to and nobody reads, where no store of one process alone does that at once. */
 export async function collectContents(
-  store: LocalStore,
+  store: Store,
   options: Partial<CollectOptions> = {},
   lease: Pick<Lease, 'id' | 'renew'> | undefined = leases.get(store),
 ): Promise<Collected | undefined> {
@@ -112,7 +113,7 @@ export async function collectContents(
 }
 
 /** An empty store for a test: on PostgreSQL in a run that has one, else on SQLite; its contents are where the run has them. */
-export async function openTestStore(dir: string): Promise<LocalStore> {
+export async function openTestStore(dir: string): Promise<Store> {
   if (!runsOnPostgres()) {
     const store = await openStore(dir);
     // A flush to the disk takes longer than all else that a request does; what survives a power failure is proven elsewhere.

@@ -1,5 +1,5 @@
 import { selectCount } from '../../src/server/store/counts.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import type { EntryRow } from '../../src/server/store/schema.ts';
 import { listUsage, type Usage } from '../../src/server/store/usage.ts';
 
@@ -9,7 +9,7 @@ function pathOf({ parent, name }: Pick<EntryRow, 'parent' | 'name'>): string {
 }
 
 /** Entries whose directory is not there, and directories whose count is not that of their entries. */
-async function findDamagedEntries({ db }: LocalStore): Promise<string[]> {
+async function findDamagedEntries({ db }: Store): Promise<string[]> {
   const rows = await db.selectFrom('entries').selectAll().select(selectCount(db).as('count')).execute();
   const paths = new Map(rows.map((row) => [pathOf(row), row]));
   const counts = new Map<string, number>();
@@ -23,7 +23,7 @@ async function findDamagedEntries({ db }: LocalStore): Promise<string[]> {
 }
 
 /** Contents that are named and not there, and rows of contents that nothing names. */
-async function findDamagedContents({ db, bytes }: LocalStore): Promise<string[]> {
+async function findDamagedContents({ db, bytes }: Store): Promise<string[]> {
   const entries = await db.selectFrom('entries').selectAll().where('content', 'is not', null).execute();
   const pieces = await db.selectFrom('pieces').selectAll().execute();
   const kept = await db.selectFrom('contents').select('id').execute();
@@ -40,7 +40,7 @@ async function findDamagedContents({ db, bytes }: LocalStore): Promise<string[]>
 }
 
 /** Accounts that do not use what is noted of them. */
-async function findWrongUsage({ db }: LocalStore): Promise<string[]> {
+async function findWrongUsage({ db }: Store): Promise<string[]> {
   const rows = await db.selectFrom('entries').selectAll().where('type', '=', 'object').execute();
   const used = new Map<string, Usage>();
   for (const { parent, size } of rows) {
@@ -57,6 +57,6 @@ async function findWrongUsage({ db }: LocalStore): Promise<string[]> {
 }
 
 /** What is wrong in the data of a service at rest, on either engine, a line each. Files that nothing names are left to the collector. */
-export async function findDamage(store: LocalStore): Promise<string[]> {
+export async function findDamage(store: Store): Promise<string[]> {
   return [...(await findDamagedEntries(store)), ...(await findDamagedContents(store)), ...(await findWrongUsage(store))];
 }

@@ -16,7 +16,7 @@ import type { ServiceOptions } from '../../src/server/http/answer.ts';
 import { createService, type Service } from '../../src/server/http/serve.ts';
 import type { ServiceSettings } from '../../src/server/settings.ts';
 import { describeStorage, placeAt } from '../../src/server/storage/index.ts';
-import type { LocalStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 import type { AccountRow } from '../../src/server/store/schema.ts';
 import { openTestStore } from './cluster-database.ts';
 import { carryOverHttp } from './over-http.ts';
@@ -72,7 +72,7 @@ export interface TestService {
   /** Another account, `other`, with a key of its own. */
   readonly other: AccountRow;
   readonly otherKey: TestKey;
-  readonly store: LocalStore;
+  readonly store: Store;
   readonly dir: string;
   /** Lines that the services logged. */
   readonly log: readonly string[];
@@ -169,7 +169,7 @@ export interface JoinedServices extends Pick<TestService, ServiceName> {
 
 /** Both services over the same data as others, as a second process has them: asked as `demo`. @param options `wrap`: what surrounds each of them */
 export function joinServices(
-  store: LocalStore,
+  store: Store,
   key: TestKey,
   { settings = {}, wrap = (service) => service }: { settings?: ServiceSettings; wrap?: (service: Service) => Service } = {},
 ): JoinedServices {
@@ -190,9 +190,9 @@ export interface TestOptions {
   /** Whether requests to the compute service go through a socket. */
   readonly overHttp?: boolean;
   /** Opens the store in the temporary directory of the services. */
-  readonly open?: (dir: string) => Promise<LocalStore>;
+  readonly open?: (dir: string) => Promise<Store>;
   /** Starts what runs jobs; without it no job can be created. */
-  readonly startJobs?: (store: LocalStore, dir: string) => JobEngine;
+  readonly startJobs?: (store: Store, dir: string) => JobEngine;
 }
 
 /** Makes a store in a temporary directory with the accounts `demo` and `other` and the sample cloud, and both services over it. */
@@ -244,7 +244,7 @@ export async function createTestService({
 }
 
 /** Adds a sub-user with a key to an account. */
-export async function addUser(store: LocalStore, account: AccountRow, login: string, key: TestKey): Promise<void> {
+export async function addUser(store: Store, account: AccountRow, login: string, key: TestKey): Promise<void> {
   const { cns_enabled: _cns, default_network: _network, status: _status, ...contact } = account;
   const id = randomUUID();
   const user = { ...contact, id, account: account.id, login, login_key: login.toLowerCase(), password: '' };

@@ -5,7 +5,8 @@ import { inflateRawSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { findReferenced } from '../../src/server/storage/garbage.ts';
 import { isCompressed } from '../../src/server/store/compressed-bytes.ts';
-import { openStore, type LocalStore } from '../../src/server/store/open.ts';
+import { openStore } from '../../src/server/store/open.ts';
+import type { Store } from '../../src/server/store/store.ts';
 
 /** Bytes of a content, also of one that is kept compressed. */
 function measureContent(bytes: string, id: string): number {
@@ -24,7 +25,7 @@ export async function waitForRemovals(dataDir: string): Promise<void> {
 }
 
 /** Contents that no row names. */
-async function listGarbage(store: LocalStore): Promise<string[]> {
+async function listGarbage(store: Store): Promise<string[]> {
   const ids: string[] = [];
   for await (const id of store.bytes.list()) ids.push(id);
   const referenced = new Set<string>();

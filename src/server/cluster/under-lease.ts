@@ -1,5 +1,5 @@
 import { openUnderLease, type LeasedOptions } from '../cluster-member.ts';
-import type { LocalStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
 
 /** Where a command of an operator stores contents. */
 export type StoringOptions = Omit<LeasedOptions, 'log' | 'slots'>;
@@ -9,11 +9,7 @@ export type StoringOptions = Omit<LeasedOptions, 'log' | 'slots'>;
  * contents that no row names yet, however long the work takes; if the lease is lost, nothing more is written.
  * @param role how this process is shown to others
  */
-export async function workUnderLease<T>(
-  role: 'apply' | 'import',
-  options: StoringOptions,
-  work: (store: LocalStore) => Promise<T>,
-): Promise<T> {
+export async function workUnderLease<T>(role: 'apply' | 'import', options: StoringOptions, work: (store: Store) => Promise<T>): Promise<T> {
   const { store, lease, close } = await openUnderLease(role, options);
   const running = lease.begin();
   try {

@@ -6,7 +6,7 @@ import { findAccount, listKeysOf, type Key } from '../access/accounts.ts';
 import { makeKey, registerKey, seedAccount } from './account.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
 import { seedSamples } from './samples.ts';
-import type { LocalStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
 import type { AccountRow } from '../store/schema.ts';
 
 /** Options that determine the accounts of the local service. */
@@ -53,7 +53,7 @@ function isKey({ key }: Key, own: string): boolean {
  * deleted key is never restored: if the account no longer has the key of the data directory, a new key replaces it.
  */
 async function describeAccount(
-  store: LocalStore,
+  store: Store,
   options: AccountOptions,
   account: AccountRow,
   given: string | undefined,
@@ -79,7 +79,7 @@ async function describeAccount(
 }
 
 /** Finds or creates the account with the requested login; without one, the oldest account. */
-export async function ensureAccount(store: LocalStore, options: AccountOptions, now: number): Promise<LocalAccount> {
+export async function ensureAccount(store: Store, options: AccountOptions, now: number): Promise<LocalAccount> {
   const oldest = await store.db.selectFrom('accounts').selectAll().orderBy('created').orderBy('login').executeTakeFirst();
   const login = options.account ?? oldest?.login ?? defaultAccount;
   const { publicKey } = options;
@@ -91,7 +91,7 @@ export async function ensureAccount(store: LocalStore, options: AccountOptions, 
 }
 
 /** Finds or creates the requested further accounts. */
-export async function addAccounts(store: LocalStore, options: AccountOptions, now: number): Promise<LocalAccount[]> {
+export async function addAccounts(store: Store, options: AccountOptions, now: number): Promise<LocalAccount[]> {
   const accounts: LocalAccount[] = [];
   for (const login of new Set(options.addAccounts)) {
     const known = await findAccount(store.db, 'storage', login);

@@ -5,14 +5,10 @@ import { createGroupCommit } from './group-commit.ts';
 import { migrate } from './migrations.ts';
 import type { Store } from './store.ts';
 
-/** A store in a directory of this machine. */
-export interface LocalStore extends Store {
+/** A store in a directory of this machine, whose state can be copied while it is used. */
+export interface FileStore extends Store {
   /** Transactions committed since the store was opened; shows how many writes shared a flush. */
   commits(): number;
-}
-
-/** A store whose state can be copied while it is used. */
-export interface FileStore extends LocalStore {
   /**
    * Copies the database into the directory `target` and links the contents, so that a store opened there has the state of this one at one
    * moment. Reads continue meanwhile; writes wait while the database is copied, and removals of contents until all are linked.

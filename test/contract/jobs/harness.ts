@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, JobError, Phase } from '../../../src/api/objects.ts';
 import { startJobEngine, type JobEngine } from '../../../src/server/jobs/engine.ts';
 import type { ServiceSettings } from '../../../src/server/settings.ts';
-import type { LocalStore } from '../../../src/server/store/open.ts';
+import type { Store } from '../../../src/server/store/store.ts';
 import { usualIsolation } from '../../support/job-sandboxes.ts';
 import { createTestStorage, type TestStorage } from '../storage/harness.ts';
 import type { EngineOptions } from '../../../src/server/jobs/engine-options.ts';
@@ -37,7 +37,7 @@ export interface TestJobs extends TestStorage {
 
 export async function createTestJobs(options: Partial<EngineOptions> = {}, settings: ServiceSettings = {}): Promise<TestJobs> {
   const log: string[] = [];
-  const start = (store: LocalStore, dataDir: string): JobEngine =>
+  const start = (store: Store, dataDir: string): JobEngine =>
     startJobEngine({
       store,
       dataDir,

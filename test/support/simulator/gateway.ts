@@ -6,7 +6,7 @@ import { createLoadGuard } from '../../../src/server/shed-load.ts';
 import { countRequests } from '../../../src/server/running-requests.ts';
 import { describeStorage } from '../../../src/server/storage/index.ts';
 import { foldRegularly } from '../../../src/server/store/fold-regularly.ts';
-import type { LocalStore } from '../../../src/server/store/open.ts';
+import type { Store } from '../../../src/server/store/store.ts';
 import { keepLease, takeLease, type Lease } from '../../../src/server/store/postgres/lease.ts';
 import { createWrites } from '../../../src/server/store/postgres/write.ts';
 import type { Schema } from '../../../src/server/store/schema.ts';
@@ -41,7 +41,7 @@ export interface World {
 /** A gateway of the product: its services, its lease, and what it does by itself. */
 export interface SimulatedGateway {
   readonly group: Group;
-  readonly store: LocalStore;
+  readonly store: Store;
   readonly lease: Lease;
   readonly send: SendToStorage;
 }
@@ -53,7 +53,7 @@ export class NoAnswer extends Error {}
 const elsewhere = { wake: () => undefined, problemOf: () => undefined, detected: Promise.resolve(undefined) };
 
 /** The store of one process. */
-export function openStore({ database, bytes, putsAtOnce }: World, group: Group, lease?: Lease): LocalStore {
+export function openStore({ database, bytes, putsAtOnce }: World, group: Group, lease?: Lease): Store {
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: database.pool(group) }) });
   const { putAtOnce, ...writes } = createWrites(db, lease);
   return {

@@ -4,7 +4,7 @@ import { openPostgres } from '../../../src/server/store/postgres/open.ts';
 import { createWrites } from '../../../src/server/store/postgres/write.ts';
 import { seedAccount } from '../../../src/server/seed/account.ts';
 import { openDigest } from '../../../src/server/store/resumable-digest.ts';
-import type { LocalStore } from '../../../src/server/store/open.ts';
+import type { Store } from '../../../src/server/store/store.ts';
 import { runStatement } from '../postgres.ts';
 import { shareRsaKey } from '../rsa-keys.ts';
 import { signHeaders } from '../service.ts';
@@ -52,7 +52,7 @@ async function defineMistakes(url: string): Promise<void> {
 export async function prepareSimulations(url: string): Promise<Simulations> {
   const db = await openPostgres(url);
   const key = shareRsaKey('demo');
-  const store = { db, ...createWrites(db, undefined) } as unknown as LocalStore;
+  const store = { db, ...createWrites(db, undefined) } as unknown as Store;
   await seedAccount(store, { login: 'demo', publicKey: key.line, keyFile: '', now: 0 });
   await foldCounts(db);
   await db.destroy();

@@ -9,10 +9,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
 import { LocalError } from '../../../src/base/errors.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
-import { openStore, type LocalStore } from '../../../src/server/store/open.ts';
+import { openStore, type FileStore } from '../../../src/server/store/open.ts';
 
 let dir = '';
-let store: LocalStore;
+let store: FileStore;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cloud-store-'));

@@ -4,7 +4,6 @@ import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import type { ByteStore } from '../bytes.ts';
 import { openSharedBytes } from '../shared-bytes.ts';
-import type { LocalStore } from '../open.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
 import { assertContentsFolder } from './contents-folder.ts';
@@ -108,7 +107,7 @@ async function openBytes(db: Kysely<Schema>, { bytes, log = () => undefined }: C
  * Opens a migrated database and its contents. Nothing of the database is cached in memory, because others may write to it.
  * @throws {LocalError} when the database or the place of the contents cannot be used, or the tables have another version than this release.
  */
-export async function openClusterStore(options: ClusterStoreOptions): Promise<LocalStore> {
+export async function openClusterStore(options: ClusterStoreOptions): Promise<Store> {
   const { database, connections, admission, beginReading } = options;
   const db = await openPostgres(database, connections);
   try {

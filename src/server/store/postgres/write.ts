@@ -29,10 +29,7 @@ export interface Admission {
 }
 
 /** Writes of one process. */
-export interface Writes extends Required<Pick<Store, 'write' | 'writeEntry' | 'putAtOnce'>> {
-  /** Number of transactions committed so far. */
-  commits(): number;
-}
+export type Writes = Required<Pick<Store, 'write' | 'writeEntry' | 'putAtOnce'>>;
 
 /**
  * Creates the write functions: each work runs in its own transaction, which is retried after a conflict. `write` is serializable.
@@ -41,9 +38,7 @@ export interface Writes extends Required<Pick<Store, 'write' | 'writeEntry' | 'p
  * @param admission omitted if nothing but the database is written to
  */
 export function createWrites(db: Kysely<Schema>, admission: Admission | undefined): Writes {
-  let commits = 0;
   const countCommit = (noted: number): void => {
-    commits += 1;
     counts.commits += 1;
     counts.noted += noted;
   };
@@ -83,5 +78,5 @@ export function createWrites(db: Kysely<Schema>, admission: Admission | undefine
       return false;
     }
   };
-  return { write: writeAs('serializable'), writeEntry: writeAs('read committed'), putAtOnce, commits: () => commits };
+  return { write: writeAs('serializable'), writeEntry: writeAs('read committed'), putAtOnce };
 }
