@@ -9,8 +9,6 @@ import { findImage } from './image-shape.ts';
 /** The resource in a path of the compute service, and where its role tags are stored. */
 export interface Resource {
   readonly kind: 'account' | 'collection' | 'member';
-  /** Path components below the account. */
-  readonly parts: readonly string[];
   /** Value of `role_tags.resource`; undefined if there is no such member. */
   readonly key: string | undefined;
   /** Key of the collection that the member is in, or would be in. */
@@ -81,24 +79,24 @@ const collections: Readonly<Record<Collection, Find>> = {
 async function findUserKeys(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource> {
   const [, name = '', , key] = parts;
   const user = await findUser(db, account, name);
-  if (user === undefined) return { kind: 'member', parts, key: undefined, collection: 'users' };
+  if (user === undefined) return { kind: 'member', key: undefined, collection: 'users' };
   const collection = `users/${user.id}/keys`;
-  if (key === undefined) return { kind: 'collection', parts, key: collection, collection };
+  if (key === undefined) return { kind: 'collection', key: collection, collection };
   const id = await findKey(user)(db, account, key);
-  return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
+  return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
 /** Finds the resource of a path below an account; undefined if the path is not one of a resource. */
 export async function findResource(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource | undefined> {
   const [collection, name, inner] = parts;
-  if (collection === undefined) return { kind: 'account', parts, key: '', collection: '' };
+  if (collection === undefined) return { kind: 'account', key: '', collection: '' };
   const find = Object.entries(collections).find(([known]) => known === collection)?.[1];
   if (find === undefined || parts.length > 4) return undefined;
   if (collection === 'users' && inner === 'keys') return findUserKeys(db, account, parts);
   if (inner !== undefined) return undefined;
-  if (name === undefined) return { kind: 'collection', parts, key: collection, collection };
+  if (name === undefined) return { kind: 'collection', key: collection, collection };
   const id = await find(db, account, name);
-  return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
+  return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
 /** Path components, below the account, of the resource that controls access to an operation. */
