@@ -2,7 +2,7 @@ import { suppliedNames } from './evaluate.ts';
 import { nearest as findNearest } from '../base/nearest.ts';
 import { findType, listComparisons, nameTypes, type Comparison, type Condition, type TypeName } from './rule.ts';
 import { quoteForMessage, type Place } from './syntax-error.ts';
-import { readScale } from './values.ts';
+import { types } from './values.ts';
 import type { PlacedFinding } from './finding.ts';
 
 type PlaceOf = (node: object) => Place;
@@ -60,7 +60,7 @@ function checkTogether(parts: readonly Condition[], placeOf: PlaceOf): PlacedFin
   const ranges = new Map<string, Range>();
   for (const part of parts) {
     const type = part.kind === 'comparison' ? findType(part) : undefined;
-    const value = part.kind === 'comparison' && type && part.values.length === 1 ? readScale(type, part.values[0] ?? '') : undefined;
+    const value = part.kind === 'comparison' && type && part.values.length === 1 ? types[type].read?.(part.values[0] ?? '') : undefined;
     if (part.kind !== 'comparison' || type === undefined || value === undefined) continue;
     const scale = nameScale(part, type);
     const range = narrow(ranges.get(scale) ?? { low: undefined, lowOpen: false, high: undefined, highOpen: false }, part, value);

@@ -12,7 +12,10 @@ interface ValueType {
   readonly operators: readonly Operator[];
   /** Description of valid values, for messages. */
   readonly expects: string;
-  /** A value of a rule as a number (for `string` the text itself) that can be ordered; absent for types without order. */
+  /**
+   * A value of a rule as a number (for `string` the text itself) that can be ordered; undefined if the text does not fit. Absent for types
+   * without order.
+   */
   read?(text: string): number | string | undefined;
   /** The test `operator text`; undefined when the text does not fit. */
   compile(operator: Operator, text: string): ValueTest | undefined;
@@ -159,9 +162,4 @@ export function compileTest(type: TypeName, operator: Operator, values: readonly
     }
     return false;
   };
-}
-
-/** A value of a rule that can be ordered; undefined for types without order, and if the text does not fit the type. */
-export function readScale(type: TypeName, text: string): number | string | undefined {
-  return types[type].read?.(text);
 }
