@@ -13,7 +13,7 @@ import { assertEnabled } from './account-status.ts';
 import { isCheap } from './key-strength.ts';
 import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { refuseAnonymous, signatureRefusals, type SignatureRefusals } from './signature-refusals.ts';
+import { signatureRefusals, type SignatureRefusals } from './signature-refusals.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { DirectoryKey } from '../store/counts.ts';
 import type { AccountRow } from '../store/schema.ts';
@@ -217,5 +217,5 @@ export async function authenticate(
   const claim = readClaim(service, request, times);
   if (claim !== undefined) return verifyClaim(service, claim, store, { keysTried: limitOf(settings, 'keysTried'), ahead });
   if (service === 'storage') return { kind: 'anonymous' };
-  throw refuseAnonymous();
+  throw signatureRefusals.compute.scheme('the request has no Authorization header; sign it with a key of the account');
 }

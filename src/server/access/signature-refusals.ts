@@ -64,8 +64,3 @@ const storage: SignatureRefusals = {
 
 /** The authentication errors of each service, as the authentication sections of the decisions define them. */
 export const signatureRefusals: Readonly<Record<ServiceName, SignatureRefusals>> = { compute, storage };
-
-/** The compute service's response to a request without any signature. */
-export function refuseAnonymous(): ApiError {
-  return refuseCredentials('the request has no Authorization header; sign it with a key of the account');
-}

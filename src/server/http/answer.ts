@@ -22,7 +22,7 @@ import type { Exchange } from './exchange.ts';
 import type { Call, Caller, Handler } from './handler.ts';
 import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { chooseByEntry, createSelectorError, type createMatcher, type Match, type Matches } from './match.ts';
+import { chooseByEntry, type createMatcher, type Match, type Matches } from './match.ts';
 import { bufferBody, readBodyParameters } from './read-parameters.ts';
 import { assertUrlCovers } from '../access/presigned.ts';
 import { addHeaders, writeEmpty, writeResult } from './response.ts';
@@ -97,7 +97,8 @@ async function selectByBody(
   const buffered = await bufferBody(request, 'compute', limit);
   const { [selector]: value } = await readBodyParameters(buffered, 'compute', limit);
   if (value === undefined) {
-    if (matches.candidates[0].operation.when.query !== undefined) throw createSelectorError(selector);
+    if (matches.candidates[0].operation.when.query !== undefined)
+      throw new ApiError(409, 'MissingParameter', `${selector} is a required parameter`);
     return { matches, request: buffered };
   }
   const query = new URLSearchParams(target.query);

@@ -179,11 +179,6 @@ export function createMatcher(operations: Operations): (method: string, target: 
   };
 }
 
-/** The error for a parameter that selects the operation and is in neither query nor body. */
-export function createSelectorError(name: string): ApiError {
-  return new ApiError(409, 'MissingParameter', `${name} is a required parameter`);
-}
-
 /** Chooses among operations that differ in the type of the entry at the path; a missing entry counts as an object. */
 export function chooseByEntry({ candidates }: Matches, entry: 'directory' | 'object' | undefined): Match {
   return candidates.find(({ operation }) => operation.when.entry === (entry ?? 'object')) ?? candidates[0];
