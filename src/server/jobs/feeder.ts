@@ -13,7 +13,7 @@ export function hasQueue(phases: readonly ActivePhase[]): boolean {
   return phases.some(({ queue }) => queue.length > 0);
 }
 
-interface FeederOptions {
+export interface FeederOptions {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
   /** Maximum numbers of concurrent tasks: of all jobs (`slots`), and of one account. */
   readonly slots: number;

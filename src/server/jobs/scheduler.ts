@@ -6,19 +6,14 @@ import type { Failure } from './outcome.ts';
 import type { TaskLeases } from './leases.ts';
 import { chooseClaim, claimSize } from './pace.ts';
 import { describeProblem } from './problem.ts';
-import { createFeeder, hasQueue } from './feeder.ts';
+import { createFeeder, hasQueue, type FeederOptions } from './feeder.ts';
 import { createTaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 
 /** Milliseconds before tasks that could not be read are requested again. */
 const pause = 1000;
 
-interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'> {
-  readonly jobs: ReadonlyMap<string, ActiveJob>;
+interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'>, Omit<FeederOptions, 'open' | 'runner'> {
   readonly leases: TaskLeases;
-  /** Number of concurrent tasks. */
-  readonly slots: number;
-  /** Maximum number of concurrent tasks of one account. */
-  readonly accountTasks: number;
   /** Undefined until the isolation of tasks has been detected. */
   readonly isolation: () => Isolation | undefined;
   readonly openZone: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;

@@ -29,14 +29,10 @@ export interface RoleMemberRow {
 }
 
 /** A policy of an account. Names are unique in the account. */
-export interface PolicyRow {
-  id: string;
-  account: string;
-  name: string;
+export interface PolicyRow extends RoleRow {
   /** JSON array of rules, in order. */
   rules: string;
   description: string | null;
-  created: number;
 }
 
 /** A role that a resource of the compute service is tagged with. Primary key (account, resource, role). */

@@ -36,14 +36,11 @@ export interface JobRow {
 }
 
 /** A caller other than the creator who added inputs. Primary key (job, number). */
-export interface JobAdderRow {
+export interface JobAdderRow extends Pick<JobRow, 'access' | 'user'> {
   job: string;
   number: number;
-  /** UUIDs of the account, and of its sub-user, or null. */
+  /** UUID of the account of the caller. */
   account: string;
-  user: string | null;
-  /** JSON object of type `Access`. */
-  access: string;
 }
 
 /** State of a phase of a job. Primary key (job, phase). */
