@@ -13,13 +13,10 @@ import {
 } from './cluster-tables.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
-import { addJobCallers } from './job-callers-tables.ts';
-import { createJobTables } from './job-tables.ts';
+import { addJobCallers, addTaskLeases, createJobTables, createOldJobsIndex } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
-import { createOldJobsIndex } from './old-jobs-index.ts';
 import { createPutObject } from './put-object-function.ts';
-import { addTaskLeases } from './task-lease-columns.ts';
 import { createUploadTables } from './upload-tables.ts';
 import { createUsageTables } from './usage-tables.ts';
 

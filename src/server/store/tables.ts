@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { createTable } from './create-table.ts';
 
 /** Columns that accounts and users share. */
@@ -47,12 +47,7 @@ async function createEntryTable(db: Kysely<never>): Promise<void> {
       content text null, copies integer null, headers text, role_tags text, children integer zero`,
     { key: ['parent', 'name'], keyName: 'entries_path', isOrdered: true },
   );
-  await db.schema
-    .createIndex('entries_content')
-    .on('entries')
-    .column('content')
-    .where('content' as never, 'is not', null)
-    .execute();
+  await sql`create index entries_content on entries (content) where content is not null`.execute(db);
 }
 
 /** Migration step 1: accounts with users and keys, the data of the compute service, and the entries of the object storage. */
