@@ -1,7 +1,7 @@
 import { generateKeyPair as generate, randomBytes } from 'node:crypto';
-import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import type { Certificate, Key, PrivateKey } from 'sshpk';
+import { readAddressBytes } from '../base/addresses.ts';
 import { writeDerSequence, writeElement } from './der.ts';
 import { derivePublicKey } from './public-key.ts';
 
@@ -49,20 +49,12 @@ function identifyKey(key: Key | PrivateKey): Buffer {
   return key.hash('sha256').subarray(0, 20);
 }
 
-/** The bytes of an IP address. */
-function writeAddress(address: string): Buffer {
-  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  const { hostname } = new URL(`http://[${address}]`);
-  const [before = '', after = ''] = hostname.slice(1, -1).split('::');
-  const read = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
-  const [first, last] = [read(before), read(after)];
-  const groups = [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last];
-  return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
-}
-
 /** The subject alternative names of a server certificate (RFC 5280, section 4.2.1.6). */
 function writeNames(names: readonly string[]): Buffer {
-  const written = names.map((name) => (isIP(name) === 0 ? writeElement(0x82, Buffer.from(name)) : writeElement(0x87, writeAddress(name))));
+  const written = names.map((name) => {
+    const address = readAddressBytes(name);
+    return address ? writeElement(0x87, Buffer.from(address)) : writeElement(0x82, Buffer.from(name));
+  });
   return writeDerSequence(...written);
 }
 
