@@ -4,7 +4,7 @@ import { createTable } from './create-table.ts';
 import { isPostgres } from './engine-of.ts';
 
 /** A migration step of PostgreSQL only: a service with a directory of its own does not need what these statements create. */
-function onPostgres(...statements: readonly RawBuilder<unknown>[]): (db: Kysely<never>) => Promise<void> {
+export function onPostgres(...statements: readonly RawBuilder<unknown>[]): (db: Kysely<never>) => Promise<void> {
   return async (db) => {
     if (isPostgres(db)) for (const statement of statements) await statement.execute(db);
   };

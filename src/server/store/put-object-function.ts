@@ -1,5 +1,5 @@
-import { sql, type Kysely } from 'kysely';
-import { isPostgres } from './engine-of.ts';
+import { sql } from 'kysely';
+import { onPostgres } from './cluster-tables.ts';
 
 const definition = sql`create function put_object(
   moment timestamptz, own_lease text, of_login text, in_parent text, in_name text, above_parent text, above_name text, most_children bigint,
@@ -95,6 +95,4 @@ end $$`;
  *
  * A later release that needs another function adds it under another name: this one serves gateways of this release.
  */
-export async function createPutObject(db: Kysely<never>): Promise<void> {
-  if (isPostgres(db)) await definition.execute(db);
-}
+export const createPutObject = onPostgres(definition);

@@ -4,6 +4,7 @@ import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import type { ByteStore } from '../bytes.ts';
 import { openSharedBytes } from '../shared-bytes.ts';
+import type { S3Bytes } from '../s3/bytes.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
 import { assertContentsFolder } from './contents-folder.ts';
@@ -71,14 +72,8 @@ export async function usePostgres<T>(url: string, work: (db: Kysely<Schema>) => 
   }
 }
 
-/** An open byte store, and the function that closes it. */
-interface OpenedBytes {
-  readonly bytes: ByteStore;
-  close(): Promise<void>;
-}
-
 /** @throws {LocalError} when the store rejects access. An unreachable store may come back, and requests for metadata do not need it. */
-async function openS3(options: S3Options, log: (line: string) => void): Promise<OpenedBytes> {
+async function openS3(options: S3Options, log: (line: string) => void): Promise<S3Bytes> {
   const { openS3Bytes } = await import('../s3/bytes.ts');
   const bytes = openS3Bytes(options);
   try {
@@ -94,13 +89,16 @@ async function openS3(options: S3Options, log: (line: string) => void): Promise<
       });
     }
   }
-  return { bytes, close: () => bytes.close() };
+  return bytes;
 }
 
-async function openBytes(db: Kysely<Schema>, { bytes, log = () => undefined }: ClusterStoreOptions): Promise<OpenedBytes> {
+async function openBytes(
+  db: Kysely<Schema>,
+  { bytes, log = () => undefined }: ClusterStoreOptions,
+): Promise<ByteStore & Partial<Pick<S3Bytes, 'close'>>> {
   if (typeof bytes !== 'string') return openS3(bytes, log);
   await assertContentsFolder(db, bytes);
-  return { bytes: await openSharedBytes(bytes), close: async () => undefined };
+  return openSharedBytes(bytes);
 }
 
 /**
@@ -113,7 +111,7 @@ export async function openClusterStore(options: ClusterStoreOptions): Promise<St
   try {
     await assertMigrated(db);
     const writes = createWrites(db, admission);
-    const { bytes, close } = await openBytes(db, options);
+    const bytes = await openBytes(db, options);
     const notices = createNotices(db, database, options.log ?? (() => undefined));
     return {
       db,
@@ -122,7 +120,7 @@ export async function openClusterStore(options: ClusterStoreOptions): Promise<St
       beginReading,
       notices,
       close: async () => {
-        await close();
+        await bytes.close?.();
         await notices.finish();
         await db.destroy();
       },
