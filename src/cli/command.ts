@@ -119,14 +119,18 @@ export interface Example {
   readonly help: string;
 }
 
-/** One command, declared once. Parser, help, completion, manual and documentation are derived from this record. */
-export interface Command<A extends Arguments = Arguments, O extends Options = Options> {
-  readonly kind: 'command';
+/** Properties of commands and groups. */
+export interface Described {
   /** One sentence without a full stop. */
   readonly summary: string;
   /** Further paragraphs of help. */
   readonly description?: string;
   readonly aliases?: readonly string[];
+}
+
+/** One command, declared once. Parser, help, completion, manual and documentation are derived from this record. */
+export interface Command<A extends Arguments = Arguments, O extends Options = Options> extends Described {
+  readonly kind: 'command';
   readonly arguments: A;
   /** The arguments in the usage line, if the declared ones are not sufficient: `FILE... PATH`. */
   readonly usage?: string;
@@ -136,11 +140,8 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
 }
 
 /** A noun with its verbs, or a nested group of verbs. */
-export interface Group {
+export interface Group extends Described {
   readonly kind: 'group';
-  readonly summary: string;
-  readonly description?: string;
-  readonly aliases?: readonly string[];
   readonly commands: Readonly<Record<string, AnyCommand | Group>>;
   /** The command to run when no verb is given. */
   readonly fallback?: string;
@@ -149,16 +150,8 @@ export interface Group {
 /** A command with any parameters. */
 export type AnyCommand = Omit<Command, 'run'> & { readonly run: (invocation: never) => Promise<Output | undefined> };
 
-interface Spec<A extends Arguments, O extends Options> {
-  summary: string;
-  description?: string;
-  aliases?: readonly string[];
-  usage?: string;
-  arguments?: A;
-  options?: O;
-  examples?: readonly Example[];
-  run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
-}
+/** A command without the parts that `command` adds. */
+type Spec<A extends Arguments, O extends Options> = Partial<Command<A, O>> & Pick<Command<A, O>, 'summary' | 'run'>;
 
 export function command<const A extends Arguments = Record<never, never>, const O extends Options = Record<never, never>>(
   spec: Spec<A, O>,

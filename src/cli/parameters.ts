@@ -45,15 +45,10 @@ export interface Argument<T = unknown> {
   readonly _type?: T;
 }
 
-interface ArgumentExtras {
-  values?: ValueSource;
-  choices?: readonly string[];
-}
-
 /** A function that declares arguments of one kind. */
 const argument =
   <T>(optional: boolean, variadic: boolean) =>
-  (help: string, extras: ArgumentExtras = {}): Argument<T> => ({ help, optional, variadic, ...extras });
+  (help: string, extras: Pick<Argument, 'values' | 'choices'> = {}): Argument<T> => ({ help, optional, variadic, ...extras });
 
 export const one = argument<string>(false, false);
 export const maybe = argument<string | undefined>(true, false);
@@ -93,12 +88,7 @@ export interface Option<T = unknown> {
   readonly _type?: T;
 }
 
-interface OptionExtras {
-  short?: string;
-  placeholder?: string;
-  values?: ValueSource;
-  range?: readonly [number, number];
-}
+type OptionExtras = Pick<Option, 'short' | 'placeholder' | 'values' | 'range'>;
 
 /** A function that declares options of one kind. */
 const option =
@@ -150,10 +140,7 @@ export function withTopic<const O extends Options>(topic: OptionTopic, options: 
 
 export type Arguments = Readonly<Record<string, Argument>>;
 export type Options = Readonly<Record<string, Option>>;
-type Of<P> = P extends { readonly _type?: infer T } ? T : never;
-type OfOption<O> = O extends Option<infer T> ? T : never;
-type OfArgument<A> = A extends Argument<infer T> ? T : never;
 /** The values that a command receives for its declared arguments or options. */
 export type Values<P> = {
-  [K in keyof P]: P[K] extends Option ? OfOption<P[K]> : P[K] extends Argument ? OfArgument<P[K]> : Of<P[K]>;
+  [K in keyof P]: P[K] extends Option<infer T> ? T : P[K] extends Argument<infer T> ? T : never;
 };

@@ -3,19 +3,15 @@ import type { Field } from '../api/fields.ts';
 import { ApiError, withHint } from '../base/errors.ts';
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { createAttempts } from './attempts.ts';
-import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
+import { command, type Command, type Context, type Described, type Example, type Invocation } from './command.ts';
 import { flag, many, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
 import { datacenterOption, findDatacenters, readEverywhere, withDatacenter } from './datacenters.ts';
 import { confirm } from './prompt.ts';
 import { waitForReads, waitOptions } from './wait.ts';
 import { wantsRows } from './rows.ts';
 
-/** Properties that all shapes of commands share. */
-interface Shape {
-  summary: string;
-  description?: string;
-  /** Replaces the default aliases of the shape. */
-  aliases?: readonly string[];
+/** Properties that all shapes of commands share; `aliases` replace the default ones of the shape. */
+interface Shape extends Described {
   examples?: readonly Example[];
 }
 
@@ -27,6 +23,8 @@ interface Shown {
   id: string;
   /** The fields of a row, so that `--columns` accepts a field that none of the rows has. */
   shape?: Field;
+  /** The command has `--dc`, because other datacenters of the cloud can be read too. */
+  perDatacenter?: true;
 }
 
 /** Names of all fields that a resource may have, as a property of an output. */
@@ -39,8 +37,6 @@ interface ListSpec<O extends Options> extends Shape, Shown {
   options?: O;
   /** Default sort field of tables. */
   order?: string;
-  /** The command has `--dc`, because other datacenters of the cloud can be read too. */
-  perDatacenter?: true;
   fetch: (invocation: Invocation<Record<never, never>, O>) => Promise<Rows> | Rows;
 }
 
@@ -66,19 +62,15 @@ export function listCommand<const O extends Options = Record<never, never>>({
   });
 }
 
-interface GetSpec<N extends string> extends Shape {
+interface GetSpec<N extends string> extends Shape, Omit<Shown, 'columns'> {
   /** Name of the argument; `help` describes it. */
   argument: N;
   help: string;
   values?: ValueSource;
-  id: string;
   /** Lines of the card; all fields when absent. */
   columns?: readonly ColumnSpec[];
   /** Columns of the table, for several resources. */
   listed: readonly ColumnSpec[];
-  shape?: Field;
-  /** The command has `--dc`, because other datacenters of the cloud can be read too. */
-  perDatacenter?: true;
   fetch: (context: Context, name: string) => Promise<Row>;
 }
 
