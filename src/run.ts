@@ -1,10 +1,10 @@
 import { describeBuild } from './base/build.ts';
 import { splitList } from './base/split-list.ts';
 import { nouns } from './commands/index.ts';
-import type { AnyCommand, Context, Invocation } from './cli/command.ts';
+import type { AnyCommand, Command, Context } from './cli/command.ts';
 import { CurlPrinted } from './session/curl.ts';
 import { assertExactArguments } from './cli/exact-arguments.ts';
-import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
+import { parsePlainLine, runCommand, type Parsed } from './cli/plain-line.ts';
 import type { Extension } from './cli/extend.ts';
 import { findCommand, findNoun, type Found } from './cli/tree.ts';
 import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './base/errors.ts';
@@ -121,14 +121,6 @@ async function parseOptions(declared: AnyCommand, { path, rest }: Found): Promis
   return parseCommandLine(declared, path, rest);
 }
 
-async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context): Promise<Output | undefined> {
-  const invocation = Object.defineProperties(
-    {},
-    { ...Object.getOwnPropertyDescriptors(context), args: { value: parsed.args }, options: { value: parsed.options } },
-  );
-  return await declared.run(invocation as Invocation<never, never> as never);
-}
-
 /** Adds the profile's output defaults to the global options. An unreadable profile has none; code that needs it reports the error. */
 async function completeOptions(
   globals: Readonly<Record<string, unknown>>,
@@ -227,7 +219,7 @@ export async function run(world: World): Promise<number> {
     const created = createContext(world, shown, { fail, notesAsJson: saysJson(globals) });
     close = created.close;
     refine = created.context.refine;
-    const output = await runCommand(found.node, parsed, created.context);
+    const output = await runCommand(created.context, found.node as Command, parsed);
     if (output) await show(output, await completeOptions(shown, found, output, created.context), world, filter);
     if (failures > 0) return exitCodes.partly;
     return (output?.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;

@@ -1,9 +1,10 @@
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import type { AnyCommand } from './command.ts';
+import type { AnyCommand, Command, Context, Invocation } from './command.ts';
 import { kebab } from '../config/settings.ts';
 import { globalOptions } from './globals.ts';
-import type { Option, Options } from './parameters.ts';
+import type { Output } from '../output/kinds.ts';
+import type { Arguments, Option, Options, Values } from './parameters.ts';
 
 /** The parsed command line, by the declared names. */
 export interface Parsed {
@@ -136,4 +137,14 @@ export function parsePlainLine(declared: AnyCommand, words: readonly string[]): 
     globals: collectValues(globalOptions(), values),
     wantsHelp: false,
   };
+}
+
+/** Runs a command in a context. Its members are lazy getters: their descriptors are copied, not their values. */
+export async function runCommand<A extends Arguments, O extends Options>(
+  context: Context,
+  { run }: Command<A, O>,
+  { args, options }: { readonly args: Values<A>; readonly options: Values<O> },
+): Promise<Output | undefined> {
+  const own = { args: { value: args }, options: { value: options } };
+  return await run(Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...own }) as Invocation<A, O>);
 }

@@ -1,4 +1,5 @@
-import type { AnyCommand, Context, Invocation } from '../../cli/command.ts';
+import type { AnyCommand, Command, Context } from '../../cli/command.ts';
+import { runCommand } from '../../cli/plain-line.ts';
 import { isMissing, LocalError, UsageError } from '../../base/errors.ts';
 import type { Entry, Unfinished } from '../../config/journal.ts';
 import { resumable } from './table.ts';
@@ -47,11 +48,7 @@ export async function goOn(
   try {
     const declared = await loadCommand(unfinished);
     const there = await openThere(context, unfinished, entry);
-    const invocation = Object.defineProperties(
-      {},
-      { ...Object.getOwnPropertyDescriptors(there), args: { value: unfinished.args }, options: { value: unfinished.options } },
-    );
-    await declared.run(invocation as Invocation<never, never> as never);
+    await runCommand(there, declared as Command, unfinished);
     await finish(there);
     entry.close(true);
   } catch (error) {

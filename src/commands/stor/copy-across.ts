@@ -9,22 +9,15 @@ import { baseName, joinPath, parentOf, printRemotePath, quoteRemotePath, type Re
 import { createBetween } from '../../transfer/sync/between.ts';
 import { syncSides } from '../../transfer/sync/run.ts';
 import { engineAt, type Side } from '../../transfer/sync/tree.ts';
-import { createEngine, createTally, type TransferValues } from './engine.ts';
-import { readFilter, type FilterValues } from './filters.ts';
+import { createEngine, createTally } from './engine.ts';
+import { readFilter } from './filters.ts';
+import type { CopyOptions } from './copy-words.ts';
 import { runTransfers } from './show.ts';
 import { checkSides, readSides, type Sides } from './sides.ts';
 import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
 import { makeWithParents, requireThere } from './paths.ts';
 
 /** `cp` between the services of two profiles. */
-
-interface CopyValues extends TransferValues, FilterValues {
-  readonly recursive: boolean;
-  readonly noClobber: boolean;
-  readonly parents: boolean;
-  readonly dryRun: boolean;
-  readonly noTargetDirectory: boolean;
-}
 
 type RemoteSide = Extract<Side, { kind: 'remote' }>;
 
@@ -42,7 +35,7 @@ async function choosePlace(
   return there?.type === 'directory' && !asItself ? joinPath(target, baseName(source)) : target;
 }
 
-async function copyTree(context: Context, sides: Sides, options: CopyValues, declare: () => Work): Promise<Output | undefined> {
+async function copyTree(context: Context, sides: Sides, options: CopyOptions, declare: () => Work): Promise<Output | undefined> {
   const { from, to } = sides;
   const isThere = await checkSides(sides);
   const copy = readCopyOptions({ copies: undefined, modes: false, sparse: false, resetHeaders: false, copy: false }, true);
@@ -74,7 +67,7 @@ interface OneCopy {
   readonly from: RemoteSide;
   readonly to: RemotePath;
   readonly found: Inspected;
-  readonly options: CopyValues;
+  readonly options: CopyOptions;
   readonly declare: () => Work;
 }
 
@@ -103,7 +96,7 @@ async function copyOne(command: Context, context: Context, { from, to, found, op
 }
 
 /** The journal entry of a copy between services: the same command with the resolved target. */
-function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath, options: CopyValues): Work {
+function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath, options: CopyOptions): Work {
   const target = `${profile === undefined ? '' : `${profile}/`}stor:${printRemotePath(root)}`;
   return {
     command: 'stor cp',
@@ -115,7 +108,7 @@ function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath
 }
 
 /** Copies an object or a tree from the service of one profile to that of another; identical objects stay unchanged. */
-export async function copyAcross(invocation: Context, words: readonly string[], options: CopyValues): Promise<Output | undefined> {
+export async function copyAcross(invocation: Context, words: readonly string[], options: CopyOptions): Promise<Output | undefined> {
   const [source = '', target = ''] = words;
   if (words.length !== 2)
     throw new UsageError('between two services, cp takes one source and one target', { hint: 'to copy a tree: cloud stor cp -r' });

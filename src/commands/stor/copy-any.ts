@@ -1,11 +1,13 @@
 import { dirname } from 'node:path';
-import type { Context, Invocation } from '../../cli/command.ts';
+import type { Command, Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import type { Arguments, Options } from '../../cli/parameters.ts';
+import type { Arguments, Options, Values } from '../../cli/parameters.ts';
+import { collectValues, runCommand } from '../../cli/plain-line.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Output } from '../../output/kinds.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
+import type { CopyOptions } from './copy-words.ts';
 import { get } from './get.ts';
 import { put } from './put.ts';
 
@@ -35,54 +37,27 @@ export function assertWithin(verb: string, words: readonly string[]): void {
   });
 }
 
-/** The same context with other arguments and options. Its members are lazy getters, so their descriptors are copied, not their values. */
-function invokeWith<A extends Arguments, O extends Options>(
+/** Runs a command instead of `cp`; its options that `cp` does not have get their defaults. */
+async function runInstead<A extends Arguments, O extends Options>(
   context: Context,
-  { args, options }: Pick<Invocation<A, O>, 'args' | 'options'>,
-): Invocation<A, O> {
-  const own = { args: { value: args }, options: { value: options } };
-  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...own }) as Invocation<A, O>;
+  declared: Command<A, O>,
+  args: Values<A>,
+  given: Partial<Values<O>>,
+): Promise<Output | undefined> {
+  return await runCommand(context, declared, { args, options: collectValues(declared.options, { ...given }) as Values<O> });
 }
 
-type PutInvocation = Parameters<typeof put.run>[0];
-type GetInvocation = Parameters<typeof get.run>[0];
-
-/** Options that `cp` shares with `put` and `get`. */
-type CopyValues = Pick<
-  PutInvocation['options'],
-  'recursive' | 'parents' | 'noClobber' | 'dryRun' | 'noTargetDirectory' | 'modes' | 'type'
-> &
-  Pick<
-    GetInvocation['options'],
-    'glob' | 'literal' | 'pathsFrom' | 'include' | 'exclude' | 'excludeFrom' | 'parallel' | 'bwlimit' | 'partSize'
-  > &
-  Pick<GetInvocation['options'], 'progress' | 'progressInterval' | 'noProgress'>;
-
 /** Copies local files into the object storage, as `put` does. */
-export async function copyUp(context: Context, words: string[], options: CopyValues): Promise<Output | undefined> {
+export async function copyUp(context: Context, words: string[], options: CopyOptions): Promise<Output | undefined> {
   if (options.pathsFrom !== undefined || options.glob)
     throw new UsageError('--paths-from and --glob apply to paths of the object storage', { hint: 'the shell expands local patterns' });
-  const unused = {
-    copies: undefined,
-    ifMatch: undefined,
-    ifModifiedSince: undefined,
-    maxSize: undefined,
-    growing: false,
-    links: undefined,
-    withoutHeaders: false,
-    untar: false,
-    backupDir: undefined,
-    linkKnown: false,
-  };
-  const values = { ...options, ...unused, meta: [], header: [] };
-  return await put.run(invokeWith<typeof put.arguments, typeof put.options>(context, { args: { file: words }, options: values }));
+  return await runInstead(context, put, { file: words }, options);
 }
 
 /** Copies from the object storage to local files or stdout, as `get` does. */
-export async function copyDown(context: Context, words: string[], options: CopyValues): Promise<Output | undefined> {
+export async function copyDown(context: Context, words: string[], options: CopyOptions): Promise<Output | undefined> {
   const target = words.at(-1) ?? '';
   if (options.type !== undefined) throw new UsageError('--type applies to objects, not to files');
   if (options.parents && target !== '-') makeFolders(resolvePath(context.world, target.endsWith('/') ? target : dirname(target)));
-  const values = { ...options, continue: false, sparse: false, tar: false, withHeaders: false };
-  return await get.run(invokeWith<typeof get.arguments, typeof get.options>(context, { args: { path: words }, options: values }));
+  return await runInstead(context, get, { path: words }, options);
 }

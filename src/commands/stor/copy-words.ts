@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { flag, type Values } from '../../cli/parameters.ts';
+import { flag, text, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
@@ -7,8 +7,9 @@ import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { chooseTargets, planSource } from './copy-plan.ts';
 import { transferOptions } from './engine.ts';
+import { filterOptions } from './filters.ts';
 import { noTargetDirectory } from './nesting.ts';
-import { assertDirectory, listOption } from './names.ts';
+import { assertDirectory, listOption, readingNames } from './names.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, type Rehearsed } from './rehearse.ts';
 import type { CopyValues } from './copy-objects.ts';
 import { makeWithParents } from './paths.ts';
@@ -26,6 +27,17 @@ export const commonOptions = {
   ...listOption,
   ...transferOptions,
 };
+
+/** Options of `cp`; the last two apply to copies from or to local files. */
+export const copyOptions = {
+  recursive: flag('Copy directories recursively', { short: 'r' }),
+  ...readingNames,
+  ...commonOptions,
+  ...filterOptions,
+  type: text('Content type of uploaded files; by default guessed from the name', { placeholder: 'TYPE' }),
+  modes: flag('Store the permission bits of files in m-mode'),
+};
+export type CopyOptions = Values<typeof copyOptions>;
 
 /** Splits off the target, which is the last argument. @throws {UsageError} for too few arguments */
 export function splitWords(words: readonly string[], hasList: boolean): { sources: readonly string[]; target: string } {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { flag, some, text, type Arguments } from '../../cli/parameters.ts';
+import { some, type Arguments } from '../../cli/parameters.ts';
 import { UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Work } from '../../config/journal-file.ts';
@@ -9,22 +9,16 @@ import type { Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
-import { filterOptions, readFilter } from './filters.ts';
+import { readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
 import { listFirstNames, noteNesting } from './nesting.ts';
-import { readingNames, readNames } from './names.ts';
+import { readNames } from './names.ts';
 import { missing } from './paths.ts';
 import { namesProfile } from './sides.ts';
 import { showRehearsal } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { copyAll } from './copy-objects.ts';
-import { commonOptions, declareCopy, prepareTargets, readTargets, rehearse, rowShape, splitWords } from './copy-words.ts';
-
-/** Options of copies from or to local files. */
-const fileOptions = {
-  type: text('Content type of uploaded files; by default guessed from the name', { placeholder: 'TYPE' }),
-  modes: flag('Store the permission bits of files in m-mode'),
-};
+import { copyOptions, declareCopy, prepareTargets, readTargets, rehearse, rowShape, splitWords } from './copy-words.ts';
 
 /** @throws {UsageError} for `./x`, which can only be a local path; the hint has the command that copies it */
 function assertNotDotted({ world }: Context, words: readonly string[]): void {
@@ -69,14 +63,6 @@ async function noteNested(
   const nesting = { words: [...words, target], source: words[0] ?? '', target, ...places };
   noteNesting(context, nesting, await listFirstNames(context, from), await listFirstNames(context, path));
 }
-
-const copyOptions = {
-  recursive: flag('Copy directories recursively', { short: 'r' }),
-  ...readingNames,
-  ...commonOptions,
-  ...filterOptions,
-  ...fileOptions,
-};
 
 async function copyTargets(
   invocation: Invocation<Arguments, typeof copyOptions>,
