@@ -1,17 +1,10 @@
 import { isRecord } from '../../../base/is-record.ts';
 import { section } from '../check.ts';
 import { listOf, objectOf } from '../response.ts';
-import type { At } from '../at.ts';
-import { assertGone, assertShape, idOf, invalid, lacking, makeKey, makePolicy, makeRole, makeUser, missing, readWritten } from './steps.ts';
+import { assertShape, idOf, invalid, lacking, makeKey, makePolicy, makeRole, makeUser, missing, readWritten, remove } from './steps.ts';
 
 const withLocation = { status: 201, headers: { location: /\/[^/]+$/u } };
 const latest = { headers: { 'accept-version': '~9' } };
-
-async function deleted(at: At, path: string): Promise<void> {
-  await readWritten(at, path);
-  at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
-  await assertGone(at, path);
-}
 
 export const roles = section('compute', '4 Roles', {
   'create-role': {
@@ -75,7 +68,7 @@ export const roles = section('compute', '4 Roles', {
     states: 'DeleteRole returns 204, and the role no longer exists',
     run: async (at) => {
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rd` } }), { status: 201 }));
-      await deleted(at, `/my/roles/${String(id)}`);
+      await remove(at, `/my/roles/${String(id)}`);
     },
   },
   'delete-role-name': {
@@ -165,7 +158,7 @@ export const policies = section('compute', '4 Policies', {
     run: async (at) => {
       const json = { name: `${at.run}-pd`, rules: ['CAN listkeys'] };
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));
-      await deleted(at, `/my/policies/${String(id)}`);
+      await remove(at, `/my/policies/${String(id)}`);
     },
   },
 });

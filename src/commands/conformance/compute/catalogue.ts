@@ -1,10 +1,10 @@
 import { readingSection, section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import type { Shape } from '../shape.ts';
-import { listOf, objectOf, type Json } from '../response.ts';
+import { objectOf, type Json } from '../response.ts';
 import { makeHome } from '../storage/directories.ts';
 import type { At } from '../at.ts';
-import { assertShape, idOf, missing, nobody } from './steps.ts';
+import { assertShape, idOf, list, missing, nobody } from './steps.ts';
 
 const image: Shape = { id: 'uuid', name: 'text', os: 'text', version: 'text', type: 'text', owner: 'uuid', public: 'flag', state: 'text' };
 const imageRest: Shape = {
@@ -52,10 +52,6 @@ export const places = readingSection('compute', '4 Datacenters and services', {
   },
 });
 
-async function listImages(at: At, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
-  return listOf(at.expect(await at.compute('GET', '/my/images', { query }), { status: 200 }));
-}
-
 /** Creates an image from an instance. */
 async function makeImage(at: At): Promise<Json> {
   if (at.machine === undefined) throw new Skip('no instance is given to create an image of: --machine UUID');
@@ -77,7 +73,7 @@ export const images = section('compute', '4 Images', {
     states: 'ListImages returns 200 with a list of images (section 2), all of them active',
     reads: true,
     run: async (at) => {
-      const found = await listImages(at);
+      const found = await list(at, '/my/images');
       assertShape(at, found, image, imageRest);
       const areActive = found.every(({ state }) => state === 'active');
       at.assert(areActive, 'an image is not active');
@@ -89,7 +85,7 @@ export const images = section('compute', '4 Images', {
     states: 'ListImages with state=all lists every state',
     reads: true,
     run: async (at) => {
-      const [active, all] = [await listImages(at), await listImages(at, { state: 'all' })];
+      const [active, all] = [await list(at, '/my/images'), await list(at, '/my/images', { state: 'all' })];
       const states = ['active', 'unactivated', 'disabled', 'creating', 'failed'];
       at.assert(
         all.length >= active.length && all.every(({ state }) => states.includes(String(state))),
@@ -101,10 +97,10 @@ export const images = section('compute', '4 Images', {
     states: 'ListImages accepts the filters name, os, version, public, owner and type',
     reads: true,
     run: async (at) => {
-      const [first] = await listImages(at);
+      const [first] = await list(at, '/my/images');
       if (!first) throw new Skip('no image exists');
       for (const name of ['name', 'os', 'version', 'public', 'owner', 'type']) {
-        const found = await listImages(at, { [name]: String(first[name]) });
+        const found = await list(at, '/my/images', { [name]: String(first[name]) });
         const isRight = found.length > 0 && found.every((each) => each[name] === first[name]);
         at.assert(isRight, `${name}=${String(first[name])} lists ${JSON.stringify(found.map((each) => each[name]))}`);
       }
@@ -114,7 +110,7 @@ export const images = section('compute', '4 Images', {
     states: 'GetImage returns 200 with the image',
     reads: true,
     run: async (at) => {
-      const [first] = await listImages(at);
+      const [first] = await list(at, '/my/images');
       if (!first) throw new Skip('no image exists');
       const shown = objectOf(at.expect(await at.compute('GET', `/my/images/${idOf(first)}`), { status: 200 }));
       assertShape(at, [shown], image, imageRest);
@@ -198,7 +194,7 @@ export const images = section('compute', '4 Images', {
   'delete-image-foreign': {
     states: 'DeleteImage needs the owner of the image',
     run: async (at) => {
-      const [{ id: own }, all] = [objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 })), await listImages(at)];
+      const [{ id: own }, all] = [objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 })), await list(at, '/my/images')];
       const foreign = all.find(({ owner, public: isPublic }) => owner !== own && isPublic === true);
       if (!foreign) throw new Skip('no image of another account exists');
       at.expect(await at.compute('DELETE', `/my/images/${idOf(foreign)}`), { status: [403, 404, 422] });

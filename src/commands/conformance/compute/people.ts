@@ -2,7 +2,7 @@ import { section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import type { Shape } from '../shape.ts';
 import { listOf, objectOf } from '../response.ts';
-import { assertGone, assertShape, createUser, idOf, invalid, lacking, makePassword, makeUser, missing, readWritten } from './steps.ts';
+import { assertShape, createUser, idOf, invalid, lacking, makePassword, makeUser, missing, readWritten, remove } from './steps.ts';
 
 const contact: Shape = {
   companyName: 'text',
@@ -169,9 +169,7 @@ export const users = section('compute', '4 Users', {
     states: 'DeleteUser returns 204, and the user no longer exists',
     run: async (at) => {
       const path = `/my/users/${idOf(await createUser(at, 'd'))}`;
-      await readWritten(at, path);
-      at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
-      await assertGone(at, path);
+      await remove(at, path);
     },
   },
 });

@@ -1,6 +1,6 @@
 import type { At } from '../at.ts';
 import { makeTemporaryKey, type TemporaryKey } from '../../rsa-key.ts';
-import { objectOf, type Json, type Response } from '../response.ts';
+import { listOf, objectOf, type Json, type Response } from '../response.ts';
 import { findWrongField, type Shape } from '../shape.ts';
 
 /** Resources of the compute service that several checks need. */
@@ -93,6 +93,18 @@ export async function assertGone(at: At, path: string): Promise<void> {
   await at.until(`${path} is gone`, async () =>
     at.expect(await at.compute('GET', path), { status: [200, 404] }).status === 404 ? true : undefined,
   );
+}
+
+/** Deletes a resource once reads show it, and waits until it is no longer found. */
+export async function remove(at: At, path: string): Promise<void> {
+  await readWritten(at, path);
+  at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
+  await assertGone(at, path);
+}
+
+/** Reads a list of resources. */
+export async function list(at: At, path: string, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
+  return listOf(at.expect(await at.compute('GET', path, { query }), { status: 200 }));
 }
 
 export function assertShape(at: At, records: readonly Json[], required: Shape, others: Shape = {}): void {
