@@ -96,25 +96,19 @@ export const gateway = command({
     const interrupted = untilInterrupted(world);
     const { startGateway } = await import('../../server/gateway.ts');
     const starting = startGateway({
+      // Most options have the same name and meaning in the gateway.
+      ...options,
       database,
       bytes,
       workDir,
       tls,
       computePort: options.computePort ?? 7443,
       storPort: options.storPort ?? 7444,
-      host: options.host,
       admin: readAdmin(options),
-      datacenter: options.datacenter,
       isBalancer,
       publicUrl: checkUrl('--public-url', options.publicUrl),
       storPublicUrl: checkUrl('--stor-public-url', options.storPublicUrl),
-      allowJobs: options.allowJobs,
-      noJobs: options.noJobs,
-      isolation: options.isolation,
-      jobSlots: options.jobSlots,
-      jobTimeLimit: options.jobTimeLimit,
       settings: { limits: true, serviceLimits: readLimits(options.limit) },
-      keepGarbage: options.keepGarbage,
       collects: !options.noCollect,
       pid: world.pid,
       now: world.now,
