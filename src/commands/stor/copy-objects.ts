@@ -3,8 +3,7 @@ import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { runPool } from '../../base/parallel.ts';
 import { planSource, type ObjectStep, type Step } from './copy-plan.ts';
-import { leaveExisting } from './put.ts';
-import { explainParent } from './paths.ts';
+import { explainParent, leaveExisting } from './paths.ts';
 import type { Transfers } from './show.ts';
 
 interface Copied {

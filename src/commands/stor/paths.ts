@@ -1,5 +1,6 @@
 import type { StorageClient } from '../../client/client.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
+import { isConditionFailed } from '../../transfer/precondition.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { ApiError, withHint } from '../../base/errors.ts';
 import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -32,6 +33,16 @@ export async function explainParent<T>(work: () => Promise<T>, line: string): Pr
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'DirectoryDoesNotExist') throw error;
     throw withHint(error, `to create the parent directories: ${line}`);
+  }
+}
+
+/** Runs work; undefined when --no-clobber leaves an existing object unchanged. */
+export async function leaveExisting<T>(noClobber: boolean, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!noClobber || !isConditionFailed(error)) throw error;
+    return undefined;
   }
 }
 

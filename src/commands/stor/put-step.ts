@@ -3,13 +3,12 @@ import type { Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import { baseName, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Manifest } from '../../transfer/manifest.ts';
-import { isConditionFailed } from '../../transfer/precondition.ts';
 import { openSource, type Source } from '../../transfer/local/source.ts';
 import type { PutStep } from '../../transfer/tree/trees.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
 import { chooseHeaders, keepProperties, type StoreValues } from './headers.ts';
 import type { Storing } from './link-known.ts';
-import { explainCondition, explainParent, makeWithParents } from './paths.ts';
+import { explainCondition, explainParent, leaveExisting, makeWithParents } from './paths.ts';
 import type { PutKeeper } from './put-backup.ts';
 import { putOnce } from './put-once.ts';
 import type { Transfers } from './show.ts';
@@ -103,21 +102,18 @@ export async function putInFolder(
     return undefined;
   }
   return await tally.attempt(nameStep(step), async () => {
-    const putOptions = await readPutOptions(options, step.source, step.target, true);
-    try {
-      const { target, manifest } = step;
-      const source = { ...step.source, isGrowing: options.growing };
-      const kept = manifest?.find(source.file);
-      return await putOnce({ engine, entry }, source, target, putOptions, async (given) => {
+    const { target, manifest } = step;
+    const putOptions = await readPutOptions(options, step.source, target, true);
+    const source = { ...step.source, isGrowing: options.growing };
+    const kept = manifest?.find(source.file);
+    const store = (): Promise<Stored> =>
+      putOnce({ engine, entry }, source, target, putOptions, async (given) => {
         const how = await keeper.keep(source, target, given);
         return manifest && kept
           ? await manifest.store(engine, source, target, kept, how, await readGiven(options))
           : await storing.store(engine, source, target, how);
       });
-    } catch (error) {
-      // In a tree, existing objects are skipped silently.
-      if (options.noClobber && isConditionFailed(error)) return undefined;
-      throw error;
-    }
+    // In a tree, existing objects are skipped silently.
+    return await leaveExisting(options.noClobber, store);
   });
 }

@@ -12,7 +12,6 @@ import { walkLocal } from '../../transfer/local/walk.ts';
 import { readManifest } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { runPool } from '../../base/parallel.ts';
-import { isConditionFailed } from '../../transfer/precondition.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { planPut } from '../../transfer/tree/trees.ts';
 import type { Stored } from '../../transfer/upload/parts.ts';
@@ -23,7 +22,7 @@ import { isFolder } from './local-places.ts';
 import { storeOptions } from './headers.ts';
 import { createStoring, linkKnownOption } from './link-known.ts';
 import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
-import { explainParent, makeWithParents } from './paths.ts';
+import { explainParent, leaveExisting, makeWithParents } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { backupDirOption } from './backup-dir.ts';
 import { createPutKeeper, readPutBackup } from './put-backup.ts';
@@ -33,16 +32,6 @@ import { runTransfer, runTransfers } from './show.ts';
 import { putTar } from './untar.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
-
-/** Runs work; undefined when --no-clobber leaves an existing object unchanged. */
-export async function leaveExisting<T>(noClobber: boolean, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!noClobber || !isConditionFailed(error)) throw error;
-    return undefined;
-  }
-}
 
 /** The target of each file or tree: inside the given directory, or the given path itself for a single source. */
 async function chooseTarget(

@@ -9,7 +9,6 @@ import type { Engine } from '../../transfer/engine.ts';
 import { openSource } from '../../transfer/local/source.ts';
 import { openToRead } from '../../transfer/local/named-pipe.ts';
 import { joinPath, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { isConditionFailed } from '../../transfer/precondition.ts';
 import { ArchiveError } from '../../transfer/tar/header.ts';
 import { planUnpack, type UnpackStep } from '../../transfer/tar/unpack.ts';
 import { createFolder, makeFolder, type Folder } from '../../transfer/tree/folders.ts';
@@ -21,7 +20,8 @@ import { uploadObject } from '../../transfer/upload/upload.ts';
 import type { Tally } from './engine.ts';
 import { readFilter } from './filters.ts';
 import { chooseHeaders, keepProperties, type StoreValues } from './headers.ts';
-import { explainParent, makeWithParents } from './paths.ts';
+import { explainParent, leaveExisting, makeWithParents } from './paths.ts';
+import type { PutValues } from './put-step.ts';
 import { showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { createSkips } from './skips.ts';
@@ -33,12 +33,10 @@ import type { TarValues } from './tar.ts';
 const meaningless = ['recursive', 'growing', 'withoutHeaders', 'ifMatch', 'ifModifiedSince'] as const;
 type Meaningless = (typeof meaningless)[number];
 
-interface UntarValues extends TarValues, StoreValues, Readonly<Record<Meaningless, unknown>> {
+interface UntarValues
+  extends TarValues, StoreValues, Pick<PutValues, 'modes' | 'noClobber' | 'maxSize'>, Readonly<Record<Meaningless, unknown>> {
   readonly parents: boolean;
-  readonly modes: boolean;
-  readonly noClobber: boolean;
   readonly dryRun: boolean;
-  readonly maxSize: number | undefined;
   readonly links: 'follow' | 'skip' | undefined;
 }
 
@@ -180,11 +178,10 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
     });
   }
 
-  async function leaveExisting(job: Job, before: readonly Promise<void>[]): Promise<Stored | undefined> {
+  async function storeUnlessBroken(job: Job, before: readonly Promise<void>[]): Promise<Stored | undefined> {
     try {
-      return await store(job, before);
+      return await leaveExisting(options.noClobber, () => store(job, before));
     } catch (error) {
-      if (options.noClobber && isConditionFailed(error)) return undefined;
       // If an archive is damaged inside a file, the error is reported by the next step.
       if (error !== broken) throw error;
       return undefined;
@@ -207,7 +204,7 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
 
   const work = (job: Job): Promise<Stored | undefined> => {
     const before = [...storing];
-    const stored = tally.attempt(printRemotePath(joinPath(root, job.step.rel)), () => leaveExisting(job, before)).finally(job.finish);
+    const stored = tally.attempt(printRemotePath(joinPath(root, job.step.rel)), () => storeUnlessBroken(job, before)).finally(job.finish);
     const ended: Promise<void> = stored.catch(() => undefined).then(() => void storing.delete(ended));
     storing.add(ended);
     return stored;
