@@ -2,6 +2,7 @@ import type { ByteStream } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin } from '../../cli/input.ts';
 import { readLines } from '../../client/response.ts';
+import { sliceList } from '../../base/batches.ts';
 import { InterruptedError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, type NameForm } from '../../transfer/tree/glob.ts';
@@ -101,8 +102,8 @@ export async function gatherInputs(context: InputContext, words: readonly string
 }
 
 /** Splits a list, so that a long one is sent in several requests. */
-export function* splitList(list: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < list.length; at += chunkLines) yield list.slice(at, at + chunkLines);
+export function splitList(list: readonly string[]): Generator<string[]> {
+  return sliceList(list, chunkLines);
 }
 
 async function* joinChunks(context: JobContext, pieces: readonly (string[] | ByteStream)[]): AsyncGenerator<string[]> {

@@ -42,8 +42,6 @@ const harmless = new Set(['quiet', 'json', 'output', 'noInput']);
 /** All other global options, which only apply to all lines. */
 const refused = lazily(() => Object.keys(globalOptions()).filter((name) => !harmless.has(name)));
 
-/** The parser for lines with more than flags and arguments. */
-
 /** Parses a line; undefined for one without a command. A leading `cloud stor` is optional. @throws {UsageError} */
 export async function readLine(text: string): Promise<ReadLine | undefined> {
   const words = splitWords(text);
