@@ -7,7 +7,7 @@ import { record, type Output } from '../../output/kinds.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { isUuid } from '../../lookup/find.ts';
 import { waitForState } from './creation.ts';
-import { imageOptions, parseTag, readAccounts, readFields } from './fields.ts';
+import { checkInstance, imageOptions, parseTag, readAccounts, readFields } from './fields.ts';
 import { findImage, findOneImage } from '../../lookup/images.ts';
 
 export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';
@@ -34,11 +34,7 @@ export const create = changeCommand({
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const { machine, name, version } = args;
-    if (!isUuid(machine)) {
-      throw new UsageError(`"${machine}" is not the UUID of an instance`, {
-        hint: 'for the instances of cloud local: cloud help local-service',
-      });
-    }
+    checkInstance(machine);
     const fields = await readFields(invocation, options);
     const acl = options.acl.length > 0 ? readAccounts(options.acl) : fields.acl;
     const image = await compute.createImageFromMachine({ account, ...fields, machine, name, version, acl });

@@ -1,4 +1,5 @@
 import { compute as operations } from '../../api/compute.ts';
+import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
 import { filePath, text, texts, type Values } from '../../cli/parameters.ts';
@@ -6,15 +7,7 @@ import { UsageError } from '../../base/errors.ts';
 import { isUuid } from '../../lookup/find.ts';
 
 /** Fields of an image that can be set at its creation or changed later, by their names in the API. */
-export interface ImageFields {
-  name?: string;
-  version?: string;
-  description?: string;
-  homepage?: string;
-  eula?: string;
-  acl?: string[];
-  tags?: Record<string, unknown>;
-}
+export type ImageFields = Partial<Pick<Image, 'name' | 'version' | 'description' | 'homepage' | 'eula' | 'acl' | 'tags'>>;
 
 /** Options that describe an image. */
 export const imageOptions = {
@@ -43,6 +36,12 @@ export function parseTag(word: string): [string, unknown] {
   }
   if (typeof json === 'object') throw new UsageError(`tag "${word}": a tag is a string, a number, true or false`);
   return [name, json];
+}
+
+/** @throws {UsageError} unless a word is the UUID of an instance */
+export function checkInstance(word: string): void {
+  if (isUuid(word)) return;
+  throw new UsageError(`"${word}" is not the UUID of an instance`, { hint: 'for the instances of cloud local: cloud help local-service' });
 }
 
 /** Reads UUIDs of accounts. @throws {UsageError} for anything else */

@@ -3,24 +3,19 @@ import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { duration, flag, one, text } from '../../cli/parameters.ts';
 import { checkInterrupted, isMissing, LocalError, unlessMissing, UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
-import { isUuid } from '../../lookup/find.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { waitForState } from './creation.ts';
-import { imageOptions, readFields } from './fields.ts';
+import { checkInstance, imageOptions, readFields } from './fields.ts';
 import { findAccountId } from './flags.ts';
 import { keepInJournal } from './kept.ts';
-import { preparePromotion, promoteEverywhere, promotionOptions } from './promote.ts';
+import { preparePromotion, promoteEverywhere, promotionOptions, type Promoted } from './promote.ts';
 import type { Exported } from './verify.ts';
 import { showRows } from '../../cli/rows.ts';
 
 /** A step, and whether it was done now or earlier, or would be done. */
-interface Step {
+interface Step extends Pick<Promoted, 'name' | 'version'>, Partial<Pick<Promoted, 'id' | 'dc'>> {
   readonly step: 'create' | 'wait' | 'export' | 'verify' | 'import';
-  readonly outcome: 'done' | 'present' | 'missing' | 'imported';
-  readonly name: string;
-  readonly version: string;
-  readonly id?: string;
-  readonly dc?: string;
+  readonly outcome: Promoted['outcome'] | 'done';
   readonly path?: string;
 }
 
@@ -148,10 +143,7 @@ export const pipeline = command({
   options,
   run: async (invocation) => {
     const { machine, name, version } = invocation.args;
-    if (!isUuid(machine))
-      throw new UsageError(`"${machine}" is not the UUID of an instance`, {
-        hint: 'for the instances of cloud local: cloud help local-service',
-      });
+    checkInstance(machine);
     if (invocation.options.dryRun) return await showRows(invocation, rehearse(invocation), stepShape, describeStep);
     const work = {
       command: 'images pipeline',

@@ -23,11 +23,7 @@ const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE reads a file';
 const columns = ['name', 'rules', 'description', 'id'];
 
 /** Fields of a policy to create or change. */
-interface PolicyFields {
-  name?: string;
-  rules?: string[];
-  description?: string;
-}
+type PolicyFields = Partial<Pick<Policy, 'name' | 'rules' | 'description'>>;
 
 async function readPolicyFile({ world }: Context, file: string | undefined): Promise<PolicyFields> {
   return file === undefined ? {} : await readRecord(world, file, operations.updatePolicy.fields, { ignore: ['id'] });
