@@ -151,17 +151,13 @@ function checkCache({ paths }: Context, clears: boolean): Finding {
   const { cache } = paths;
   const problem =
     findFolderProblem([cache]) ??
-    readFolder(cache)
+    quietly<string[]>(() => readdirSync(cache), [])
       .map((name) => findFolderProblem([`${cache}/${name}`]))
       .find(Boolean);
   if (problem !== undefined) return warning('cache', `not used: ${problem}`, 'use a folder of your own: export XDG_CACHE_HOME=DIR');
   if (!clears) return ok('cache', cache);
   rmSync(cache, { recursive: true, force: true });
   return ok('cache', `${cache}: cleared`);
-}
-
-function readFolder(folder: string): string[] {
-  return quietly(() => readdirSync(folder), []);
 }
 
 /** Checks everything that a request needs, in the order in which a request needs it. */

@@ -7,14 +7,11 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export function ok(check: string, detail: string): Finding {
-  return { check, status: 'ok', detail };
-}
+/** A function that creates findings of one status. */
+const finding =
+  (status: Finding['status']) =>
+  (check: string, detail: string, fix?: string): Finding => ({ check, status, detail, ...(fix !== undefined && { fix }) });
 
-export function warning(check: string, detail: string, fix?: string): Finding {
-  return { check, status: 'warning', detail, ...(fix !== undefined && { fix }) };
-}
-
-export function failed(check: string, detail: string, fix?: string): Finding {
-  return { check, status: 'failed', detail, ...(fix !== undefined && { fix }) };
-}
+export const ok = finding('ok');
+export const warning = finding('warning');
+export const failed = finding('failed');

@@ -32,8 +32,7 @@ function checkUse(context: Context, key: LocalKey, service: ServiceName): Findin
 function describeKey(key: LocalKey): Finding {
   const detail = `${key.type} ${key.bits}, ${key.md5}, ${key.source}${key.encrypted ? ', encrypted' : ''}`;
   if (key.problem !== undefined) return warning('key', detail, key.problem);
-  if (key.encrypted) return { check: 'key', status: 'ok', detail, fix: `to enter its passphrase once: ssh-add ${quoteShell(key.source)}` };
-  return ok('key', detail);
+  return ok('key', detail, key.encrypted ? `to enter its passphrase once: ssh-add ${quoteShell(key.source)}` : undefined);
 }
 
 function findWindow({ settings }: Context): Finding[] {
