@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { ByteStream } from '../../api/message.ts';
+import { BodyTooLarge, readAll, type ByteStream } from '../../api/message.ts';
 import { command } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, one } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findUpload } from '../../transfer/upload/find-upload.ts';
-import { makeFolder } from '../../transfer/tree/folders.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
 import { baseName, parentOf, readRemotePath } from '../../transfer/path.ts';
 import { tryAgain } from '../../transfer/retry.ts';
@@ -15,21 +14,18 @@ import { checkPartNumber, listParts, putPart as sendPart } from '../../transfer/
 import { uploadObject } from '../../transfer/upload/upload.ts';
 import { createEngine, transferOptions } from '../stor/engine.ts';
 import { chooseHeaders, keepProperties, storeOptions } from '../stor/headers.ts';
-import { explainParent } from '../stor/paths.ts';
+import { explainParent, makeWithParents } from '../stor/paths.ts';
 import { runTransfers } from '../stor/show.ts';
 
 /** Maximum size of a part from a pipe, bytes: it is held in memory, because it may have to be sent again. */
 const largestPiped = 512 * 1024 * 1024;
 
-async function readPiped(stream: ByteStream): Promise<Buffer> {
-  const pieces = [];
-  let size = 0;
-  for await (const piece of stream) {
-    size += piece.length;
-    if (size > largestPiped) throw new UsageError('a part from stdin has at most 512 MiB', { hint: 'give a file' });
-    pieces.push(piece);
+async function readPiped(stream: ByteStream): Promise<Uint8Array> {
+  try {
+    return await readAll(stream, largestPiped);
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? new UsageError('a part from stdin has at most 512 MiB', { hint: 'give a file' }) : error;
   }
-  return Buffer.concat(pieces, size);
 }
 
 export const putPart = command({
@@ -109,9 +105,7 @@ export const upload = command({
       async function* ({ engine, tally }) {
         engine.monitor.expect(1, 0);
         const stored = await tally.attempt(args.file, async () => {
-          const parent = parentOf(target);
-          const makes = options.parents && parent?.path.includes('/') === true;
-          if (makes && parent) await makeFolder(engine.storage, parent, { parents: true });
+          const makes = options.parents && (await makeWithParents(engine.storage, parentOf(target)));
           const putOptions = { headers, copies: options.copies, hasParent: makes, alwaysInParts: true };
           return await explainParent(() => uploadObject(engine, source, target, putOptions), 'cloud mpu upload -p');
         });
