@@ -15,7 +15,7 @@ export const memberSources: Readonly<Record<string, string>> = {
 };
 
 function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
-  return candidates.map(({ value, help }) => ({ value: head + value, ...(help !== undefined && { help }) }));
+  return candidates.map((each) => ({ ...each, value: head + each.value }));
 }
 
 /** Each collection by itself, and as the first part of the path of a member. */

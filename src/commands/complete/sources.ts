@@ -34,16 +34,9 @@ const userKeys: Source = async ({ ask, typed, nouns, words }) => {
   return offerKeys(list, typed);
 };
 
-interface ImageName {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly os: string;
-}
-
 /** Names of images; `name@version` once an @ is typed, ids where no name matches. */
 const images: Source = async ({ ask, typed }) => {
-  const list = await ask('images', async ({ compute, account }): Promise<ImageName[]> => {
+  const list = await ask('images', async ({ compute, account }) => {
     const all = await compute.listImages({ account, state: 'all' });
     return all.map(({ id, name, version, os }) => ({ id, name, version, os: os ?? '' }));
   });
@@ -74,9 +67,7 @@ function afterComma(source: Source): Source {
     const head = question.typed.slice(0, question.typed.lastIndexOf(',') + 1);
     const found = await source({ ...question, typed: question.typed.slice(head.length) });
     const given = head.split(',');
-    return found
-      .filter(({ value }) => !given.includes(value))
-      .map(({ value, help }) => ({ value: head + value, ...(help !== undefined && { help }) }));
+    return found.filter(({ value }) => !given.includes(value)).map((each) => ({ ...each, value: head + each.value }));
   };
 }
 
