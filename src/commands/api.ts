@@ -117,11 +117,6 @@ const call = command({
   ],
 });
 
-/** The name-value pairs of a query, decoded. */
-function readQuery(search: string): [string, string][] {
-  return [...new URLSearchParams(search)];
-}
-
 const sign = command({
   summary: 'Create a pre-signed URL, which works for anyone until it expires',
   arguments: { path: one('Path and query', { values: 'api' }) },
@@ -144,7 +139,7 @@ const sign = command({
     const url = await invocation.presign(isStorage ? 'storage' : 'compute', {
       methods: allowed,
       path,
-      query: readQuery(search.join('?')),
+      query: [...new URLSearchParams(search.join('?'))],
       lifetime,
     });
     return record(

@@ -1,15 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { build } from '../base/build.ts';
+import { quietly } from '../base/errors.ts';
 import { command } from '../cli/command.ts';
 import { record } from '../output/kinds.ts';
 
 /** The path of the program, with symbolic links resolved. */
 export function findInstallPath(program: string): string {
-  try {
-    return realpathSync(program);
-  } catch {
-    return program;
-  }
+  return quietly(() => realpathSync(program), program);
 }
 
 export const version = command({

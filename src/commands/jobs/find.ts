@@ -8,6 +8,7 @@ import { findNamed } from '../../cli/named.ts';
 import { isForbidden } from '../../cli/shapes.ts';
 import { isMissing, NetworkError, NotFoundError, unlessMissing, withHint } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
+import { isUuid } from '../../lookup/find.ts';
 
 /** The part of the context that functions for jobs need. */
 export type JobContext = Pick<Context, 'storage' | 'account' | 'world'>;
@@ -118,14 +119,12 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
   }
 }
 
-const fullId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
  * Returns the id of a job by its id, by the first eight or more characters of its id, or by its name.
  * @throws {UsageError} with the candidates when several jobs match
  */
 export async function findJob(context: JobContext, word: string): Promise<string> {
-  if (fullId.test(word)) return word.toLowerCase();
+  if (isUuid(word)) return word.toLowerCase();
   const candidates: { id: string; name: string }[] = [];
   if (/^[0-9a-f-]{8,}$/.test(word)) {
     for await (const { name } of listJobEntries(context)) if (name.startsWith(word)) candidates.push({ id: name, name: '' });
