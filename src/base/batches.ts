@@ -14,3 +14,20 @@ export async function* gatherItems<T>(items: AsyncIterable<T>, size: number): As
   }
   if (batch.length > 0) yield batch;
 }
+
+/** Characters that are written in one call. */
+const textSize = 64 * 1024;
+
+/** Collects text, which `write` receives in large pieces; `flush` writes the rest. */
+export function batchText(write: (text: string) => void): { add: (text: string) => void; flush: () => void } {
+  let held = '';
+  const flush = (): void => {
+    if (held !== '') write(held);
+    held = '';
+  };
+  const add = (text: string): void => {
+    held += text;
+    if (held.length > textSize) flush();
+  };
+  return { add, flush };
+}

@@ -80,6 +80,24 @@ export function countMoves(ticket: Ticket): Ticket & { takeBack(): void } {
   };
 }
 
+/** Does a transfer that the monitor shows. @param size bytes; undefined when unknown */
+export async function trackTransfer<T>(
+  { monitor }: Pick<Engine, 'monitor'>,
+  label: string,
+  size: number | undefined,
+  work: (ticket: Ticket) => Promise<T>,
+): Promise<T> {
+  const ticket = monitor.begin(label, size);
+  try {
+    const result = await work(ticket);
+    ticket.end('done');
+    return result;
+  } catch (error) {
+    ticket.end('failed');
+    throw error;
+  }
+}
+
 const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, keep: () => undefined, end: () => undefined };
 
 /** A monitor that shows nothing. */

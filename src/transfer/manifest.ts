@@ -2,6 +2,7 @@ import { closeSync, constants, createReadStream, lstatSync, openSync, readFileSy
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Headers } from '../api/message.ts';
+import { batchText } from '../base/batches.ts';
 import { ApiError, UsageError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 import { decodeStored, encodeHeaders, isStoredHeader } from './tree/headers.ts';
@@ -47,9 +48,6 @@ export interface ManifestAppender extends Pick<ManifestWriter, 'add'> {
   finish(): void;
 }
 
-/** Characters of lines written in one call. */
-const batchSize = 64 * 1024;
-
 function append(file: string, flags: number, text: string): void {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW | flags, 0o644);
   try {
@@ -81,20 +79,14 @@ function printKept(root: string, file: string, headers: Headers): string {
 export async function createManifestAppender(root: string): Promise<ManifestAppender> {
   const file = join(root, manifestName);
   const entries = await readEntries(file);
-  let lines = '';
   let isBegun = false;
-  const flush = (): void => {
-    if (lines === '') return;
+  const { add, flush } = batchText((lines) => {
     if (isBegun) append(file, constants.O_APPEND, lines);
     else appendLines(file, lines);
     isBegun = true;
-    lines = '';
-  };
+  });
   return {
-    add: (written, headers) => {
-      lines += printKept(root, written, headers);
-      if (lines.length > batchSize) flush();
-    },
+    add: (written, headers) => add(printKept(root, written, headers)),
     lacks: (written, etag) => entries?.get(relative(root, written))?.etag !== etag,
     finish: flush,
   };
@@ -104,21 +96,16 @@ export async function createManifestAppender(root: string): Promise<ManifestAppe
 export function createManifestWriter(root: string, id: string): ManifestWriter {
   const file = join(root, manifestName);
   const unfinished = join(root, `${manifestName}.${id}`);
-  let lines = '';
   let isBegun = false;
-  const flush = (): void => {
+  const { add, flush } = batchText((lines) => {
     append(unfinished, isBegun ? constants.O_APPEND : constants.O_EXCL, lines);
     isBegun = true;
-    lines = '';
-  };
+  });
   return {
-    add: (written, headers) => {
-      lines += printKept(root, written, headers);
-      if (lines.length > batchSize) flush();
-    },
+    add: (written, headers) => add(printKept(root, written, headers)),
     finish: (isWhole) => {
-      if (!isBegun && lines === '') return;
       flush();
+      if (!isBegun) return;
       if (isWhole) {
         renameSync(unfinished, file);
         return;

@@ -3,8 +3,9 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError, InterruptedError, LocalError, NetworkError, UsageError } from '../../base/errors.ts';
+import { batchText } from '../../base/batches.ts';
 import { runOrdered } from '../../base/parallel.ts';
-import type { Engine } from '../engine.ts';
+import { trackTransfer, type Engine } from '../engine.ts';
 import { hashingHere } from '../hashing.ts';
 import { inspect } from '../inspect.ts';
 import { openSource } from '../local/source.ts';
@@ -94,13 +95,9 @@ function isUnchanged({ from, to }: Pair<SnapshotItem>): boolean {
 
 /** Creates a link; undefined when its source has been removed since the listing. */
 async function linkWhatIsThere({ engine, copiesThrough }: Making, from: RemotePath, to: RemotePath): Promise<Linked | undefined> {
-  const ticket = engine.monitor.begin(printRemotePath(from), 0);
   try {
-    const linked = await linkObject(engine, { from, to }, { copiesThrough });
-    ticket.end('done');
-    return linked;
+    return await trackTransfer(engine, printRemotePath(from), 0, () => linkObject(engine, { from, to }, { copiesThrough }));
   } catch (error) {
-    ticket.end('failed');
     const mayBeGone = error instanceof ApiError && (error.status === 404 || error.code.startsWith('LinkNotObject'));
     if (mayBeGone && (await inspect(engine.storage, from))?.type !== 'object') return undefined;
     throw error;
@@ -135,25 +132,11 @@ async function linkEntry(making: Making, from: Item, folder: Folder | undefined)
 /** Maximum number of entries that wait for an earlier one. */
 const window = 256;
 
-/** Characters of lines written in one call. */
-const batchSize = 64 * 1024;
-
 /** Creates a local file of JSON lines. */
 function createLines(path: string) {
   const descriptor = openSync(path, 'wx', 0o600);
-  let lines = '';
-  const flush = (): void => {
-    writeFileSync(descriptor, lines);
-    lines = '';
-  };
-  return {
-    add: (line: object): void => {
-      lines += `${JSON.stringify(line)}\n`;
-      if (lines.length > batchSize) flush();
-    },
-    flush,
-    close: () => closeSync(descriptor),
-  };
+  const { add, flush } = batchText((lines) => writeFileSync(descriptor, lines));
+  return { add: (line: object) => add(`${JSON.stringify(line)}\n`), flush, close: () => closeSync(descriptor) };
 }
 
 /** Links all objects, and writes the manifest to a local file. */
