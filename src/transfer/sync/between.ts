@@ -1,6 +1,6 @@
 import { NetworkError } from '../../base/errors.ts';
 import { openHead } from '../download/download.ts';
-import type { Engine } from '../engine.ts';
+import { trackTransfer, type Engine } from '../engine.ts';
 import { hashingHere } from '../hashing.ts';
 import { inspect } from '../inspect.ts';
 import { createLinkTable, type Placed } from '../tree/link-table.ts';
@@ -52,8 +52,7 @@ async function copyInParts(source: Engine, engine: Engine, from: RemotePath, to:
     mayUseParts: true,
     ...conditionOf(step.target?.etag),
   };
-  const ticket = engine.monitor.begin(printRemotePath(to), size);
-  try {
+  return await trackTransfer(engine, printRemotePath(to), size, async (ticket) => {
     const resumable = { file: `${source.service}${label}`, size, version: [etag] };
     // The throttle counts only the bytes sent.
     const read = (start: number, end: number) => readRange({ ...source, throttle: undefined }, version, start, end);
@@ -62,12 +61,8 @@ async function copyInParts(source: Engine, engine: Engine, from: RemotePath, to:
       throw new NetworkError(`${printRemotePath(to)} was damaged in transit: its MD5 differs from that of ${label}`, {
         code: 'DamagedUpload',
       });
-    ticket.end('done');
     return { path: to, etag: stored.etag };
-  } catch (error) {
-    ticket.end('failed');
-    throw error;
-  }
+  });
 }
 
 async function copyBytes(source: Engine, engine: Engine, step: Step, { from, to, mayUseParts }: Way): Promise<Placed> {

@@ -2,7 +2,7 @@ import type { Headers } from '../../api/message.ts';
 import { ApiError, NetworkError } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { openObject, readObject, readSmallObject, type Opened } from '../download/download.ts';
-import type { Engine } from '../engine.ts';
+import { trackTransfer, type Engine, type Ticket } from '../engine.ts';
 import { closeBody } from '../close-body.ts';
 import { inspect } from '../inspect.ts';
 import { readTime } from '../local/time.ts';
@@ -29,7 +29,6 @@ export interface PackRoot {
 
 export interface PackOptions {
   readonly filter: Filter;
-  /** Called for a directory that cannot be listed; the rest is packed. */
   /** Called for each directory that cannot be listed, with its path. */
   readonly onError: (error: unknown, directory?: RemotePath) => Promise<void> | void;
   /** Runs the work for one object; undefined when it failed and was reported. */
@@ -104,15 +103,9 @@ async function fetchSmall(engine: Engine, step: PackStep): Promise<Packed> {
       return { step };
     }
     const header = describeObject(step, opened);
-    const ticket = engine.monitor.begin(printRemotePath(step.path), opened.size);
-    try {
-      const content = await readSmallObject(engine, opened, ticket.move);
-      ticket.end('done');
-      return { step, blocks: [header, content, paddingOf(content.length)] };
-    } catch (error) {
-      ticket.end('failed');
-      throw error;
-    }
+    const read = async ({ move }: Ticket): Promise<Uint8Array> => readSmallObject(engine, opened, move);
+    const content = await trackTransfer(engine, printRemotePath(step.path), opened.size, read);
+    return { step, blocks: [header, content, paddingOf(content.length)] };
   }, engine);
 }
 

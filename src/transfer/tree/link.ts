@@ -1,19 +1,16 @@
 import type { Headers } from '../../api/message.ts';
 import { ApiError, NetworkError } from '../../base/errors.ts';
-import type { Engine } from '../engine.ts';
+import { trackTransfer, type Engine } from '../engine.ts';
 import { closeBody } from '../close-body.ts';
 import { openObject, readObject } from '../download/download.ts';
 import { isStoredHeader } from './headers.ts';
 import { inspect } from '../inspect.ts';
 import { encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
-import { checkPrecondition, isConditionFailed } from '../precondition.ts';
+import { checkPrecondition, isConditionFailed, type Precondition } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
 
 /** What must exist at the target: this version or, with `*`, nothing. */
-export interface LinkCondition {
-  readonly ifMatch?: string | undefined;
-  readonly ifNoneMatch?: string | undefined;
-}
+export type LinkCondition = Pick<Precondition, 'ifMatch' | 'ifNoneMatch'>;
 
 /** An object and the additional name that it gets. */
 export interface LinkStep {
@@ -51,8 +48,7 @@ interface CopySource {
 
 /** Copies an object's bytes and headers through this machine. */
 export async function copyThrough(engine: Engine, source: CopySource, target: RemotePath, condition: LinkCondition): Promise<Linked> {
-  const ticket = engine.monitor.begin(printRemotePath(target), undefined);
-  try {
+  return await trackTransfer(engine, printRemotePath(target), undefined, async (ticket) => {
     const response = await tryAgain(async () => {
       const opened = await openObject(source.engine, source.path, source.etag);
       const stored = await engine.storage
@@ -76,12 +72,8 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
         code: 'DamagedUpload',
       });
     }, engine);
-    ticket.end('done');
     return { how: 'copy', etag: response['etag'] ?? '' };
-  } catch (error) {
-    ticket.end('failed');
-    throw error;
-  }
+  });
 }
 
 /**

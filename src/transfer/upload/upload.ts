@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { ApiError, LocalError, NetworkError, UsageError } from '../../base/errors.ts';
-import type { Engine, Ticket } from '../engine.ts';
+import { trackTransfer, type Engine, type Ticket } from '../engine.ts';
 import { encodeHeaders } from '../tree/headers.ts';
 import { inspect } from '../inspect.ts';
 import type { PutOptions, Stored } from './parts.ts';
@@ -123,13 +123,10 @@ async function uploadSource(engine: Engine, source: Source, target: RemotePath, 
  * @throws {NetworkError} `DamagedUpload` when the service still computed another MD5 after all retries
  */
 export async function uploadObject(engine: Engine, source: Source, target: RemotePath, options: PutOptions): Promise<Stored> {
-  const ticket = engine.monitor.begin(printRemotePath(target), source.kind === 'file' ? source.size : undefined);
+  const size = source.kind === 'file' ? source.size : undefined;
   try {
-    const stored = await uploadSource(engine, source, target, options, ticket);
-    ticket.end('done');
-    return stored;
+    return await trackTransfer(engine, printRemotePath(target), size, (ticket) => uploadSource(engine, source, target, options, ticket));
   } catch (error) {
-    ticket.end('failed');
     throw error instanceof Error && 'code' in error && error.code === 'ENOENT'
       ? new LocalError(`${source.label} vanished before it was read`, { cause: error })
       : error;
