@@ -4,20 +4,15 @@ import { many, one, some, text, texts } from '../../cli/parameters.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { record, type Output } from '../../output/kinds.ts';
-import { decodeValue, isStoredHeader } from '../../transfer/tree/headers.ts';
-import { pickStoredHeaders } from '../../transfer/tree/link.ts';
+import { decodeStored, isStoredHeader } from '../../transfer/tree/headers.ts';
 import { changeMetadata, type Metadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { readMeta, readStored } from './headers.ts';
 import { missing, requireThere } from './paths.ts';
 
-function decodeHeaders(headers: Headers): Headers {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, decodeValue(value)]));
-}
-
 async function readHeaders({ storage }: Context, path: RemotePath): Promise<Headers> {
   const found = await requireThere(storage, path);
-  return decodeHeaders(pickStoredHeaders(found.headers));
+  return decodeStored(found.headers);
 }
 
 /** Shows header names unchanged: they are data. */
@@ -83,7 +78,7 @@ function readChanges(pairs: readonly string[], { type, header }: { type: string 
 
 async function change(context: Context, word: string, merge: (headers: Headers) => Headers): Promise<Output> {
   const path = readRemotePath(word, context.account);
-  const change = (current: Headers): Metadata => ({ headers: merge(decodeHeaders(pickStoredHeaders(current))) });
+  const change = (current: Headers): Metadata => ({ headers: merge(decodeStored(current)) });
   const changed = await changeMetadata(context.storage, path, change, context.world.interrupted);
   if (!changed) throw missing(path);
   context.note(`Changed the headers of ${printRemotePath(path)}`);

@@ -1,8 +1,7 @@
 import { splitList } from '../../base/split-list.ts';
 import type { StorageClient } from '../../client/client.ts';
 import type { RemotePath } from '../path.ts';
-import { decodeValue } from './headers.ts';
-import { pickStoredHeaders } from './link.ts';
+import { decodeStored } from './headers.ts';
 import { changeMetadata } from './metadata.ts';
 
 /**
@@ -20,8 +19,7 @@ export async function changeRoleTags(
     path,
     (current) => {
       roles = [...new Set(change(splitList(current['role-tag'])))];
-      const stored = Object.entries(pickStoredHeaders(current)).map(([name, value]) => [name, decodeValue(value)]);
-      return { headers: Object.fromEntries(stored), roleTag: roles.join(',') };
+      return { headers: decodeStored(current), roleTag: roles.join(',') };
     },
     signal,
   );
