@@ -1,3 +1,4 @@
+import { setNewest } from '../../base/newest.ts';
 import type { RemotePath } from '../path.ts';
 
 /** A stored object whose content is to be linked under other names. */
@@ -20,10 +21,6 @@ export function createLinkTable(): LinkTable {
   const placed = new Map<string, Promise<Placed | undefined>>();
   return {
     get: (etag) => placed.get(etag),
-    set: (etag, next) => {
-      placed.set(etag, next);
-      const [oldest] = placed.keys();
-      if (placed.size > mostRemembered && oldest !== undefined) placed.delete(oldest);
-    },
+    set: (etag, next) => setNewest(placed, etag, next, mostRemembered),
   };
 }

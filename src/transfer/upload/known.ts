@@ -1,6 +1,7 @@
 import { closeSync, statSync, writeSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, isSystemError } from '../../base/errors.ts';
+import { setNewest } from '../../base/newest.ts';
 import { openToAppend, writePrivate } from '../../base/private-files.ts';
 import { readPrivateLines } from '../../base/private-lines.ts';
 import type { Engine } from '../engine.ts';
@@ -58,10 +59,7 @@ function readKnown(file: string): Map<string, Known> {
   for (const line of readPrivateLines(file)) {
     lines += 1;
     const read = readLine(line);
-    if (!read) continue;
-    known.delete(read[0]);
-    known.set(...read);
-    if (known.size > mostKnown) known.delete(known.keys().next().value ?? '');
+    if (read) setNewest(known, ...read, mostKnown);
   }
   if (lines > known.size * 2 + 1000) writePrivate(file, [...known].map(([key, each]) => printLine(key, each)).join(''), { flush: false });
   return known;
