@@ -45,6 +45,15 @@ async function findNeeded(
   return needed;
 }
 
+/** Removes a directory unless it has entries. */
+async function removeIfEmpty(engine: Engine, path: RemotePath): Promise<void> {
+  try {
+    await removeEntry(engine, path);
+  } catch (error) {
+    if (!(error instanceof ApiError) || !error.code.startsWith('DirectoryNotEmpty')) throw error;
+  }
+}
+
 /** Removes the objects of a tree that are not needed, and directories that are then empty. @returns the number of objects removed */
 async function removeUnneeded(engine: Engine, root: RemotePath, needed: ReadonlySet<number>): Promise<number> {
   const directories = [root];
@@ -60,13 +69,7 @@ async function removeUnneeded(engine: Engine, root: RemotePath, needed: Readonly
     count += 1;
   };
   await drainPool(list(), remove, { limit: engine.parallel, signal: engine.signal });
-  for (const path of directories.toReversed()) {
-    try {
-      await removeEntry(engine, path);
-    } catch (error) {
-      if (!(error instanceof ApiError) || !error.code.startsWith('DirectoryNotEmpty')) throw error;
-    }
-  }
+  for (const path of directories.toReversed()) await removeIfEmpty(engine, path);
   return count;
 }
 
@@ -112,12 +115,5 @@ async function forgetUnfinished(engine: Engine, home: SnapshotHome, { name, tree
 
 /** Removes the directories of the snapshots if none are left. */
 export async function removeHome(engine: Engine, home: SnapshotHome): Promise<void> {
-  for (const path of [home.trees, home.unfinished, home.manifests, home.root]) {
-    try {
-      await removeEntry(engine, path);
-    } catch (error) {
-      if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) continue;
-      throw error;
-    }
-  }
+  for (const path of [home.trees, home.unfinished, home.manifests, home.root]) await removeIfEmpty(engine, path);
 }

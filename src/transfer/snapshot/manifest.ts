@@ -1,5 +1,5 @@
 import type { Headers } from '../../api/message.ts';
-import { LocalError } from '../../base/errors.ts';
+import { LocalError, quietly } from '../../base/errors.ts';
 import { readLines } from '../../client/response.ts';
 import { openObject, readObject } from '../download/download.ts';
 import type { Engine } from '../engine.ts';
@@ -63,12 +63,8 @@ function createDamagedError(path: RemotePath, problem: string): LocalError {
 }
 
 function readRecord(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = quietly<unknown>(() => JSON.parse(text), undefined);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 /** True if a relative path stays inside its directory. */

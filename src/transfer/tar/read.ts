@@ -1,4 +1,4 @@
-import type { ByteStream } from '../../api/message.ts';
+import { readAll, type ByteStream } from '../../api/message.ts';
 import { readTime } from '../local/time.ts';
 import { ArchiveError, blockSize, paddingOf, readHeader, readRecords, type RawHeader } from './header.ts';
 
@@ -84,11 +84,7 @@ function createByteReader(source: AsyncIterable<Uint8Array>, cut: () => ArchiveE
     take,
     read: async (count) => {
       if (!(await fill())) return undefined;
-      if (held.length < count) {
-        const parts = [];
-        for await (const piece of take(count)) parts.push(piece);
-        return Buffer.concat(parts);
-      }
+      if (held.length < count) return Buffer.from(await readAll(take(count)));
       const bytes = Buffer.from(held.subarray(0, count));
       held = held.subarray(count);
       return bytes;
@@ -171,9 +167,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>, label: str
   /** Reads the content of a header that describes the next entry. */
   async function readLong(size: number): Promise<Buffer> {
     if (size > longestHeader) throw fail(`has a header of ${size} bytes, which is too large`);
-    const parts = [];
-    for await (const piece of reader.take(size + paddingOf(size).length)) parts.push(piece);
-    return Buffer.concat(parts).subarray(0, size);
+    return Buffer.from(await readAll(reader.take(size + paddingOf(size).length))).subarray(0, size);
   }
 
   /** Reads a header that describes the next entry; false when the header is that of an entry itself. */
