@@ -15,7 +15,7 @@ import { createFolder, makeFolder, type Folder } from '../../transfer/tree/folde
 import { linkObject } from '../../transfer/tree/link.ts';
 import { changeMetadata } from '../../transfer/tree/metadata.ts';
 import type { Stored } from '../../transfer/upload/parts.ts';
-import { smallestPart } from '../../transfer/upload/multipart.ts';
+import { limitStream, smallestPart } from '../../transfer/upload/multipart.ts';
 import { uploadObject } from '../../transfer/upload/upload.ts';
 import type { Tally } from './engine.ts';
 import { readFilter } from './filters.ts';
@@ -114,15 +114,6 @@ async function* prepare(steps: AsyncIterable<UnpackStep>): AsyncGenerator<Job> {
     });
     yield { step, body: step.body, finish };
     await finished;
-  }
-}
-
-async function* limit(source: AsyncIterable<Uint8Array>, most: number | undefined, label: string): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  for await (const chunk of source) {
-    size += chunk.length;
-    if (most !== undefined && size > most) throw new ArchiveError(`${label} has more than ${most} bytes (--max-size)`);
-    yield chunk;
   }
 }
 
@@ -235,7 +226,8 @@ export async function putTar(
   async function* plan(): AsyncGenerator<UnpackStep> {
     for (const file of files) {
       const label = file === '-' ? 'stdin' : file;
-      const source = limit(openArchive(context, file), options.maxSize, label);
+      const refuse = (): ArchiveError => new ArchiveError(`${label} has more than ${options.maxSize} bytes (--max-size)`);
+      const source = limitStream(openArchive(context, file), options.maxSize, refuse);
       yield* planUnpack(source, { label, filter, links: options.links === 'skip' ? 'skip' : 'inside', onSkip: skips.add });
     }
   }

@@ -220,11 +220,16 @@ async function* splitStream(body: ByteStream, sizeOf: (number: number) => number
   yield { number, content: part.subarray(0, size), isLast: true };
 }
 
-async function* limitStream(body: ByteStream, most: number | undefined, label: string): AsyncGenerator<Uint8Array> {
+/** Passes at most `most` bytes on. @throws the error that `refuse` creates when there are more */
+export async function* limitStream(
+  body: AsyncIterable<Uint8Array>,
+  most: number | undefined,
+  refuse: () => LocalError,
+): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (most !== undefined && size > most) throw new LocalError(`${label} has more than ${most} bytes: nothing was stored`);
+    if (most !== undefined && size > most) throw refuse();
     yield piece;
   }
 }
@@ -239,7 +244,9 @@ export async function uploadStream(
   putWhole: (content: Buffer) => Promise<Stored>,
 ): Promise<Stored> {
   if (engine.partSize !== undefined) checkPartSize(engine.partSize);
-  const body = limitStream(source.open(), options.maxSize, source.label);
+  const { label } = source;
+  const refuse = (): LocalError => new LocalError(`${label} has more than ${options.maxSize} bytes: nothing was stored`);
+  const body = limitStream(source.open(), options.maxSize, refuse);
   const memory = new PartMemory();
   const parts = splitStream(body, (number) => chooseStreamPart(number, engine.partSize), memory);
   const first = await parts.next();
