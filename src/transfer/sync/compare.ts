@@ -30,22 +30,7 @@ export interface Verdict {
 
 type RemoteSide = Extract<Side, { kind: 'remote' }>;
 
-interface Sides {
-  readonly from: Side;
-  readonly to: Side;
-}
-
-/** The local file of a pair, if either side is local. */
-function findLocal(pair: Pair, { from, to }: Sides): { file: string; item: Item } | undefined {
-  const [side, item] = from.kind === 'local' ? [from, pair.from] : [to, pair.to];
-  return side.kind === 'local' && item ? { file: join(side.root, pair.rel), item } : undefined;
-}
-
-/** The object of a pair, if either side is remote. */
-function findObject(pair: Pair, { from, to }: Sides): { side: Extract<Side, { kind: 'remote' }>; item: Item } | undefined {
-  const [side, item] = to.kind === 'remote' ? [to, pair.to] : [from, pair.from];
-  return side.kind === 'remote' && item ? { side, item } : undefined;
-}
+type Sides = Pick<Task, 'from' | 'to'>;
 
 function compareObjects({ etag, md5 }: Item, other: Item): Verdict {
   const isSame = (etag !== undefined && etag === other.etag) || (md5 !== undefined && md5 === other.md5);
@@ -62,7 +47,7 @@ async function compareAcross(engine: Engine, { rel, from, to }: Pair, source: Re
 }
 
 /** Requests an object's headers. */
-async function askObject(engine: Engine, side: Extract<Side, { kind: 'remote' }>, rel: string) {
+async function askObject(engine: Engine, side: RemoteSide, rel: string) {
   const headers = (await inspect(engine.storage, joinPath(side.root, rel)))?.headers ?? {};
   const { etag, 'content-md5': md5, 'm-mtime': kept } = headers;
   return { etag, md5, kept, mtime: readTime(kept) };
@@ -93,27 +78,27 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
     return sides.from.origin ? await compareAcross(engine, pair, sides.from, sides.to) : compareObjects(from, to);
   const unchanged = findUnchanged(pair, sides, how);
   if (unchanged) return { reason: 'same', known: unchanged };
-  const local = findLocal(pair, sides);
-  const object = findObject(pair, sides);
-  if (!local || !object) return { reason: 'content' };
-  const { mtime = 0n, ctime } = local.item.state ?? {};
-  const etag = object.item.etag ?? '';
+  const [here, there] = sides.from.kind === 'local' ? [sides.from, sides.to] : [sides.to, sides.from];
+  if (here.kind !== 'local' || there.kind !== 'remote') return { reason: 'content' };
+  const [{ state }, object] = here === sides.from ? [from, to] : [to, from];
+  const { mtime = 0n, ctime } = state ?? {};
+  const etag = object.etag ?? '';
   const isKnown = known !== undefined && known.etag === etag && etag !== '';
   const found = { rel, etag, mtime, ctime };
   if (how === 'mtime' && isKnown && !hasKnownTime(mtime, known)) return { reason: 'mtime' };
   const isTouched = isKnown && known.ctime !== undefined && known.ctime !== ctime;
-  const listed = object.item.md5 ?? (isKnown ? known.md5 : undefined);
+  const listed = object.md5 ?? (isKnown ? known.md5 : undefined);
   const readsContent = how === 'checksum' || isTouched;
   if (readsContent && listed !== undefined)
-    return judgeContent(listed, await hashFile(local.file), { ...found, ...(isKnown && { kept: known.kept, mode: known.mode }) });
-  const asked = await askObject(engine, object.side, rel);
+    return judgeContent(listed, await hashFile(join(here.root, rel)), { ...found, ...(isKnown && { kept: known.kept, mode: known.mode }) });
+  const asked = await askObject(engine, there, rel);
   if (asked.etag !== undefined && asked.etag !== etag && etag !== '') return { reason: 'content' };
   if (!readsContent && asked.mtime !== undefined) {
     return isSameTime(mtime, asked.mtime) ? { reason: 'same', known: { ...found, md5: asked.md5, kept: asked.kept } } : { reason: 'mtime' };
   }
   // An object that another tool stored has no `m-mtime`: its content decides, and the time is remembered.
   const md5 = listed ?? asked.md5;
-  return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(local.file), found);
+  return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(join(here.root, rel)), found);
 }
 
 function judgeContent(md5: string, local: string, known: Known): Verdict {

@@ -1,13 +1,11 @@
 import { closeSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { batchText } from '../../base/batches.ts';
 import { isSystemError } from '../../base/errors.ts';
 import { createPrivate, makeMissingFolders, parentOf, removeQuietly } from '../../base/private-files.ts';
 import { readPrivateLines } from '../../base/private-lines.ts';
 import type { Fetched } from '../download/write-object.ts';
 import { comparePaths } from '../../base/order.ts';
 import { toMilliseconds } from '../local/time.ts';
-
-/** Characters written in one call. */
-const chunkSize = 64 * 1024;
 
 /** What is known of an object without a request: the local modification time that belongs to its version. */
 export interface Known {
@@ -152,24 +150,18 @@ function createOldMemory(file: string): OldMemory {
 function writeTo(file: string, temporary: string, handle: number, merges: boolean): MemoryWriter {
   const began = readClock();
   const old = createOldMemory(file);
-  let text = '';
   let last: string | undefined;
   let isFailed = false;
 
-  function flush(): void {
-    const chunk = text;
-    text = '';
+  function attempt(work: () => void): void {
     try {
-      if (!isFailed) writeFileSync(handle, chunk);
+      if (!isFailed) work();
     } catch (error) {
       if (!isSystemError(error)) throw error;
       isFailed = true;
     }
   }
-  function add(line: string): void {
-    text += line;
-    if (text.length > chunkSize) flush();
-  }
+  const { add, flush } = batchText((text) => attempt(() => writeFileSync(handle, text)));
   /** Keeps old lines unchanged. */
   function keep(lines: Iterable<OldLine>): void {
     for (const { rel, line } of lines) if (last === undefined || comparePaths(rel, last) > 0) add(line);
@@ -186,12 +178,7 @@ function writeTo(file: string, temporary: string, handle: number, merges: boolea
       if (merges || !isWhole) keep(old.rest());
       flush();
       closeSync(handle);
-      try {
-        if (!isFailed) renameSync(temporary, file);
-      } catch (error) {
-        if (!isSystemError(error)) throw error;
-        isFailed = true;
-      }
+      attempt(() => renameSync(temporary, file));
       if (isFailed) removeQuietly(temporary);
     },
   };

@@ -2,24 +2,20 @@ import type { Engine } from '../engine.ts';
 import type { Folder } from '../tree/folders.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { betweenServices } from './between.ts';
-import { createFolders, executeStep, type CopyOptions } from './execute.ts';
+import { createFolders, executeStep } from './execute.ts';
 import { createMemoryWriter, type Known } from './memory.ts';
-import type { SyncReport } from './run.ts';
+import type { SyncOptions } from './run.ts';
 import type { Step } from './steps.ts';
 import type { Side } from './tree.ts';
 
 /** How a plan is executed. */
-export interface PlanRun {
+export interface PlanRun extends Pick<SyncOptions, 'copy' | 'report' | 'id'> {
   /** The side that the plan copies from. */
   readonly from: Side;
-  readonly copy: CopyOptions;
-  readonly report: SyncReport;
   /** @throws for a step that must not be executed */
   readonly assert: (step: Step) => void;
   /** File in which `sync` between the two directories finds what this run learns. */
   readonly memory: string | undefined;
-  /** Makes the names of temporary files unique to this run. */
-  readonly id: string;
 }
 
 interface Result {
