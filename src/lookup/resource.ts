@@ -1,12 +1,11 @@
 import { splitList } from '../base/split-list.ts';
 import type { Context } from '../cli/command.ts';
-import { requireNamed } from '../cli/named.ts';
 import { readBounded, readError } from '../client/response.ts';
 import { encodePath } from '../client/request.ts';
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { findImage } from './images.ts';
-import { isUuid, searchByName } from './find.ts';
+import { findPolicy, isUuid } from './find.ts';
 
 /** Collections that can be tagged, both as a whole and each member (compute document, "Role tags"). */
 export const collections = [
@@ -74,9 +73,7 @@ export async function resolveResource(context: Context, word: string): Promise<R
   if (name === undefined || isUuid(name)) return resource;
   if (collection === 'images') return { ...resource, path: `images/${(await findImage(context, name)).id}` };
   if (collection !== 'policies') return resource;
-  const listed = await searchByName('policy', name, () => context.compute.listPolicies({ account: context.account }));
-  const found = requireNamed(listed, name, 'policy', 'cloud policies list');
-  return { ...resource, path: `policies/${found.id}` };
+  return { ...resource, path: `policies/${(await findPolicy(context, name)).id}` };
 }
 
 /** The path in requests, without a leading slash. */

@@ -28,26 +28,13 @@ const gap = 2;
 /** Below this width, wrapping by the terminal reads better. */
 const leastWidth = 20;
 const noBorders = Object.fromEntries(
-  [
-    'top',
-    'top-mid',
-    'top-left',
-    'top-right',
-    'bottom',
-    'bottom-mid',
-    'bottom-left',
-    'bottom-right',
-    'left',
-    'left-mid',
-    'mid',
-    'mid-mid',
-  ].map((name) => [name, '']),
+  ['top', 'bottom', 'left', 'right', 'mid'].flatMap((line) => ['', '-left', '-mid', '-right'].map((end) => [`${line}${end}`, ''])),
 );
 
 async function drawCard(lines: readonly Line[], width: number, { columns = 0, header, paint }: CardStyle): Promise<string> {
   const { default: Table } = await import('cli-table3');
   const table = new Table({
-    chars: { ...noBorders, right: '', 'right-mid': '', middle: ' '.repeat(gap) },
+    chars: { ...noBorders, middle: ' '.repeat(gap) },
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   });
   const available = Math.max(leastWidth, columns - width - gap);

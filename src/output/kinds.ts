@@ -43,13 +43,11 @@ export interface Records {
   readonly humanSizes?: boolean;
 }
 
-export interface Single {
+export interface Single extends Pick<Records, 'id' | 'fields'> {
   readonly kind: 'record';
   readonly value: Row;
   /** Fields shown in a card; all fields when absent. */
   readonly columns?: readonly ColumnSpec[];
-  readonly id: string;
-  readonly fields?: readonly string[];
 }
 
 export type Output =

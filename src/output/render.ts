@@ -14,12 +14,10 @@ import {
   writeYamlRecord,
 } from './data.ts';
 import { columnOf, pickFields } from './field.ts';
-import type { Column, Output, Records, RenderOptions, Row, Rows, Single } from './kinds.ts';
+import type { Column, Format, Output, Records, RenderOptions, Row, Rows, Single } from './kinds.ts';
 import { collectRows, findFields, listFields, sortRows } from './rows.ts';
 import { writeTable, type TableStyle } from './table.ts';
 import { createWriter, writeText, type Writer } from './writer.ts';
-
-type Format = RenderOptions['format'];
 
 /** True for formats that contain whole records unless `--columns` is used; the others have columns. */
 function hasWholeRecords(format: Format): boolean {
@@ -118,14 +116,8 @@ async function renderRecord(output: Single, options: RenderOptions, out: Place, 
     return writeCard(output.value, selected.columns ?? [], await chooseStyle(output, options, out), writer);
   }
   if (options.format !== 'json' && options.format !== 'yaml') return writeRows(selected, output.id, options, out.isTerminal, writer);
-  const { columns } = selected;
-  const value =
-    columns === undefined
-      ? output.value
-      : pickFields(
-          output.value,
-          columns.map(({ key }) => key),
-        );
+  const keys = selected.columns?.map(({ key }) => key);
+  const value = keys ? pickFields(output.value, keys) : output.value;
   return options.format === 'json' ? writeJsonRecord(value, style, writer) : writeYamlRecord(value, style, writer);
 }
 

@@ -154,12 +154,10 @@ function printPlace(place: Place, { shared }: Words): string {
 }
 
 function printEntries({ path, commands, fallback }: Place): string[] {
-  const entries = commands.map(({ name, aliases, target }) =>
-    printCase(
-      [name, ...aliases].map((word) => quote(`${path}/${word}`)),
-      `place=${quote(target)}`,
-    ),
-  );
+  const entries = commands.map(({ name, aliases, target }) => {
+    const patterns = [name, ...aliases].map((word) => quote(`${path}/${word}`));
+    return printCase(patterns, `place=${quote(target)}`);
+  });
   return fallback === undefined ? entries : [...entries, printCase([`${quote(`${path}/`)}*`], `place=${quote(fallback)}; return 1`)];
 }
 
@@ -174,14 +172,8 @@ function printOwnValues({ path, own }: Place, { shared }: Words): string[] {
 }
 
 function printSharedValue(option: OptionWords): string[] {
-  return option.value
-    ? [
-        printCase(
-          listNames(option).map((name) => `*/${name}`),
-          printValue(option.value),
-        ),
-      ]
-    : [];
+  const patterns = listNames(option).map((name) => `*/${name}`);
+  return option.value ? [printCase(patterns, printValue(option.value))] : [];
 }
 
 function printArguments(place: Place): string[] {

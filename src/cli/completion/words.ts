@@ -88,18 +88,18 @@ function withoutTaken(shared: readonly OptionWords[], own: readonly OptionWords[
 }
 
 const everywhere: readonly OptionWords[] = [...readOptions(globalOptions()), help];
+const nothing: Place = { path: '', commands: [], own: [], shared: everywhere, arguments: [], variadic: false, fallback: undefined };
 
 function readCommand(path: string, { options, arguments: declared }: AnyCommand): Place {
   const own = readOptions(options);
   const args = Object.entries(declared);
   return {
+    ...nothing,
     path,
-    commands: [],
     own,
     shared: withoutTaken(everywhere, own),
     arguments: args.map(readArgument),
     variadic: args.at(-1)?.[1].variadic ?? false,
-    fallback: undefined,
   };
 }
 
@@ -107,7 +107,7 @@ function readGroup(path: string, group: Group): Place[] {
   const { commands, fallback } = group;
   const children = Object.entries(commands).flatMap(([name, child]) => readNode(`${path} ${name}`, child));
   const target = fallback === undefined ? undefined : `${path} ${fallback}`;
-  const meant = children.find((child) => child.path === target);
+  const meant = children.find((child) => child.path === target) ?? nothing;
   const words = Object.entries(commands).map(([name, { aliases = [], summary }]) => ({
     name,
     // Drops an alias that belongs to an earlier command.
@@ -115,16 +115,7 @@ function readGroup(path: string, group: Group): Place[] {
     summary,
     target: `${path} ${name}`,
   }));
-  const place: Place = {
-    path,
-    commands: words,
-    own: meant?.own ?? [],
-    shared: meant?.shared ?? everywhere,
-    arguments: meant?.arguments ?? [],
-    variadic: meant?.variadic ?? false,
-    fallback: target,
-  };
-  return [place, ...children];
+  return [{ ...meant, path, commands: words, fallback: target }, ...children];
 }
 
 function readNode(path: string, node: AnyCommand | Group): Place[] {
@@ -139,8 +130,10 @@ function takesCommand(node: AnyCommand | Group): boolean {
 /** The words of the whole tree, in the order of its declarations. */
 export function readWords(nouns: readonly LoadedNoun[]): Words {
   const commands = nouns.map(({ name, aliases, summary, node }) => ({ name, aliases, summary, target: takesCommand(node) ? '' : name }));
-  const root: Place = { path: '', commands, own: [version], shared: everywhere, arguments: [], variadic: false, fallback: undefined };
-  return { places: [root, ...nouns.flatMap(({ name, node }) => readNode(name, node))], shared: everywhere };
+  return {
+    places: [{ ...nothing, commands, own: [version] }, ...nouns.flatMap(({ name, node }) => readNode(name, node))],
+    shared: everywhere,
+  };
 }
 
 /** True if the argument at this position may be repeated. */

@@ -59,15 +59,18 @@ export interface Title {
 /** Date of the last review of the manual. */
 const date = '2026-11-21';
 
-export function section(title: string, ...parts: readonly (readonly string[])[]): string[] {
+function joinParts(parts: readonly (readonly string[])[]): string[] {
+  const lines = parts.flat();
   // A paragraph request directly after a heading has no effect, and linters report it.
-  const [first = [], ...rest] = parts.filter((part) => part.length > 0);
-  return [`.SH ${title}`, ...(first[0] === '.PP' ? first.slice(1) : first), ...rest.flat()];
+  return lines[0] === '.PP' ? lines.slice(1) : lines;
+}
+
+export function section(title: string, ...parts: readonly (readonly string[])[]): string[] {
+  return [`.SH ${title}`, ...joinParts(parts)];
 }
 
 export function subsection(title: string, ...parts: readonly (readonly string[])[]): string[] {
-  const [first = [], ...rest] = parts.filter((part) => part.length > 0);
-  return [`.SS ${escapeLiteral(title)}`, ...(first[0] === '.PP' ? first.slice(1) : first), ...rest.flat()];
+  return [`.SS ${escapeLiteral(title)}`, ...joinParts(parts)];
 }
 
 export function joinPage({ name, section: number, summary, version }: Title, lines: readonly (readonly string[])[]): string {
