@@ -31,7 +31,7 @@ export interface OptionalField<T = unknown> extends Field<T> {
 
 export type Fields = Readonly<Record<string, Field>>;
 
-type TypeOf<F> = F extends { readonly _type?: infer T } ? Exclude<T, undefined> : never;
+export type TypeOf<F> = F extends { readonly _type?: infer T } ? Exclude<T, undefined> : never;
 type OptionalKeys<F extends Fields> = { [K in keyof F]: F[K] extends OptionalField ? K : never }[keyof F];
 type Flatten<T> = { [K in keyof T]: T[K] };
 

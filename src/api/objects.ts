@@ -1,7 +1,5 @@
 /** The resources of the object storage service (its section 2). */
-import { boolean, choice, list, map, number, object, optional, orText, text, type Field } from './fields.ts';
-
-type Of<F> = F extends Field<infer T> ? T : never;
+import { boolean, choice, list, map, number, object, optional, orText, text, type TypeOf } from './fields.ts';
 
 export const entry = object('An entry of a directory', {
   name: text('Name'),
@@ -14,7 +12,7 @@ export const entry = object('An entry of a directory', {
   durability: optional(number('Number of copies')),
   contentDisposition: optional(text('Content disposition')),
 });
-export type Entry = Of<typeof entry>;
+export type Entry = TypeOf<typeof entry>;
 
 export const phase = object('A phase of a job', {
   type: optional(choice('Kind of phase; default map', ['map', 'reduce'])),
@@ -25,7 +23,7 @@ export const phase = object('A phase of a job', {
   memory: optional(number('Memory in MB')),
   disk: optional(number('Disk in GB')),
 });
-export type Phase = Of<typeof phase>;
+export type Phase = TypeOf<typeof phase>;
 
 export const job = object('A job', {
   id: text('UUID'),
@@ -39,7 +37,7 @@ export const job = object('A job', {
   stats: optional(map('Counts of tasks, outputs, errors, retries')),
   problem: optional(text('What currently prevents the service from continuing the job')),
 });
-export type Job = Of<typeof job>;
+export type Job = TypeOf<typeof job>;
 
 export const jobError = object('An error of a job', {
   taskId: optional(text('Task')),
@@ -54,7 +52,7 @@ export const jobError = object('An error of a job', {
   core: optional(text('Core file')),
   stderr: optional(text('Object holding the standard error')),
 });
-export type JobError = Of<typeof jobError>;
+export type JobError = TypeOf<typeof jobError>;
 
 export const upload = object('A multipart upload', {
   id: text('Upload id'),
@@ -66,7 +64,7 @@ export const upload = object('A multipart upload', {
   creationTimeMs: optional(number('Time of creation, epoch milliseconds')),
   partsMD5Summary: optional(text('Base64 MD5 of the etags of the parts, after the commit')),
 });
-export type Upload = Of<typeof upload>;
+export type Upload = TypeOf<typeof upload>;
 
 export const createdUpload = object('A new multipart upload', {
   id: text('Upload id'),

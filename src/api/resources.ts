@@ -1,7 +1,5 @@
 /** The resources of the compute management API (its section 2). Dates are ISO 8601 strings. */
-import { any, boolean, choice, exactly, list, map, number, object, optional, orText, text, type Field } from './fields.ts';
-
-type Of<F> = F extends Field<infer T> ? T : never;
+import { any, boolean, choice, exactly, list, map, number, object, optional, orText, text, type TypeOf } from './fields.ts';
 
 /** Address and contact fields that accounts and sub-users share. */
 export const contactFields = {
@@ -30,14 +28,14 @@ export const account = object('An account', {
   ...identityFields,
   cloud_cns_enabled: optional(boolean('Whether the name service is enabled')),
 });
-export type Account = Of<typeof account>;
+export type Account = TypeOf<typeof account>;
 
 export const user = object('A sub-user of an account', {
   ...identityFields,
   roles: optional(list('Names of the roles that have the user as a member; only with membership')),
   default_roles: optional(list('Names of the roles that are active by default; only with membership')),
 });
-export type User = Of<typeof user>;
+export type User = TypeOf<typeof user>;
 
 export const key = object('An SSH public key that signs requests', {
   name: text('Name; not unique'),
@@ -46,7 +44,7 @@ export const key = object('An SSH public key that signs requests', {
   attested: optional(boolean('Whether a hardware attestation exists')),
   multifactor: optional(list('Factors needed to use the key: pin, touch')),
 });
-export type Key = Of<typeof key>;
+export type Key = TypeOf<typeof key>;
 
 export const rolePolicy = exactly(object('A policy of a role', { id: optional(text('UUID')), name: optional(text('Name')) }));
 export const roleMember = exactly(
@@ -57,7 +55,7 @@ export const roleMember = exactly(
     default: optional(exactly(boolean('Whether the role is active by default for the member'))),
   }),
 );
-export type RoleMember = Of<typeof roleMember>;
+export type RoleMember = TypeOf<typeof roleMember>;
 
 export const role = object('A role: members and the policies they get', {
   id: text('UUID'),
@@ -65,7 +63,7 @@ export const role = object('A role: members and the policies they get', {
   policies: optional(list('Policies', orText(rolePolicy))),
   members: optional(list('Members', orText(roleMember))),
 });
-export type Role = Of<typeof role>;
+export type Role = TypeOf<typeof role>;
 
 export const policy = object('A policy: rules of the access-policy language', {
   id: text('UUID'),
@@ -73,7 +71,7 @@ export const policy = object('A policy: rules of the access-policy language', {
   rules: list('Rules: CAN <actions> WHEN <conditions>'),
   description: optional(text('Description')),
 });
-export type Policy = Of<typeof policy>;
+export type Policy = TypeOf<typeof policy>;
 
 export const roleTags = object('The role tags of a resource', {
   name: text('Path of the resource'),
@@ -88,12 +86,12 @@ export const limit = object('A provisioning limit', {
   os: optional(text('Operating system, when check is os')),
   image: optional(text('Image name, when check is image')),
 });
-export type Limit = Of<typeof limit>;
+export type Limit = TypeOf<typeof limit>;
 
 export const config = object('Settings of an account', {
   default_network: optional(text('UUID of the network used for containers')),
 });
-export type Config = Of<typeof config>;
+export type Config = TypeOf<typeof config>;
 
 export const image = object('An image', {
   id: text('UUID'),
@@ -124,7 +122,7 @@ export const image = object('An image', {
   origin: optional(text('UUID of the image that an incremental image builds on')),
   error: optional(object('Why the creation failed', { code: text('Code'), message: text('Message') })),
 });
-export type Image = Of<typeof image>;
+export type Image = TypeOf<typeof image>;
 
 export const pkg = object('A package: the size of an instance', {
   id: text('UUID'),
@@ -142,7 +140,7 @@ export const pkg = object('A package: the size of an instance', {
   brand: optional(text('Brand of the instances')),
   default: optional(boolean('Deprecated')),
 });
-export type Package = Of<typeof pkg>;
+export type Package = TypeOf<typeof pkg>;
 
 export const datacenters = map('URL of each datacenter by name');
 export const services = map('URL of each service by name');

@@ -114,13 +114,9 @@ export function printDone(key: string, version: string): string {
 }
 
 function readLine(line: string): string[] {
-  try {
-    const value: unknown = JSON.parse(line);
-    return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : [];
-  } catch {
-    // The last line of a process that was killed.
-    return [];
-  }
+  // The last line of a process that was killed is not JSON.
+  const value = quietly<unknown>(() => JSON.parse(line), undefined);
+  return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : [];
 }
 
 /** Reads the list of an entry. Skips truncated lines. */

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Headers } from '../api/message.ts';
 import { batchText } from '../base/batches.ts';
-import { ApiError, UsageError } from '../base/errors.ts';
+import { ApiError, quietly, UsageError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 import { decodeStored, encodeHeaders, isStoredHeader } from './tree/headers.ts';
 import { linkObject } from './tree/link.ts';
@@ -124,12 +124,7 @@ function readHeaders(value: unknown): Headers | undefined {
 }
 
 function readKept(line: string): Kept | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+  const value = quietly<unknown>(() => JSON.parse(line), undefined);
   const { path, size, md5, etag, headers, copies } = (value ?? {}) as Record<string, unknown>;
   const stored = readHeaders(headers);
   if (typeof path !== 'string' || typeof size !== 'number' || typeof md5 !== 'string' || typeof etag !== 'string' || !stored)
@@ -208,13 +203,8 @@ function createStore(table: LinkTable): Manifest['store'] {
     const waiting = table.get(kept.etag);
     if (!waiting) {
       const storing = upload();
-      table.set(
-        kept.etag,
-        storing.then(
-          ({ etag }) => ({ path: target, etag }),
-          () => undefined,
-        ),
-      );
+      const placing = storing.then(({ etag }) => ({ path: target, etag }));
+      table.set(kept.etag, placing);
       return await storing;
     }
     const placed = await waiting;

@@ -12,7 +12,7 @@ import { openSource } from '../local/source.ts';
 import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
 import { createFolders } from '../sync/execute.ts';
-import { mergeSides, type Pair } from '../sync/merge.ts';
+import { mergeSides, nothing, type Pair } from '../sync/merge.ts';
 import { describeEntry, type Item } from '../sync/tree.ts';
 import { makeFolder, type Folder } from '../tree/folders.ts';
 import { decodeStored } from '../tree/headers.ts';
@@ -59,8 +59,6 @@ interface Making {
   readonly base: Snapshot | undefined;
   readonly copiesThrough: boolean;
 }
-
-async function* nothing<T>(): AsyncGenerator<T> {}
 
 async function* listSource({ engine, home: { directory } }: Making): AsyncGenerator<Item> {
   const prune = (rel: string): boolean => isSnapshotFolder(directory, rel);

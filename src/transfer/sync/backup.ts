@@ -118,12 +118,8 @@ function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, cop
     // Concurrent steps need the same directory.
     const making = made.get(key) ?? makeFolder(engine.storage, parent, { parents: true });
     made.set(key, making);
-    try {
-      await making;
-    } catch (error) {
-      made.delete(key);
-      throw error;
-    }
+    making.catch(() => void made.delete(key));
+    await making;
   }
   async function keepObject(path: RemotePath, etag: string): Promise<void> {
     const rel = path.path.slice(target.path.length + 1);

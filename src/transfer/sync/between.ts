@@ -151,11 +151,7 @@ export function createBetween(sourceEngine: Engine, targetEngine: Engine, mayUse
       const waiting = table.get(etag);
       if (waiting && etag !== '' && (await link(step, way))) return {};
       const copying = copyBytes(source, engine, step, way);
-      if (!waiting && etag !== '')
-        table.set(
-          etag,
-          copying.catch(() => undefined),
-        );
+      if (!waiting && etag !== '') table.set(etag, copying);
       await copying;
       return {};
     },

@@ -1,6 +1,6 @@
 import { closeSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { batchText } from '../../base/batches.ts';
-import { isSystemError } from '../../base/errors.ts';
+import { isSystemError, quietly } from '../../base/errors.ts';
 import { createPrivate, makeMissingFolders, parentOf, removeQuietly } from '../../base/private-files.ts';
 import { readPrivateLines } from '../../base/private-lines.ts';
 import type { Fetched } from '../download/write-object.ts';
@@ -34,7 +34,7 @@ export function describeKnown({ file, etag, seen: { md5, kept, made, named } }: 
 }
 
 function readLine(line: string): Known | undefined {
-  try {
+  return quietly<Known | undefined>(() => {
     const [rel, etag, mtime, md5, mode, ctime, kept] = JSON.parse(line) as unknown[];
     if (typeof rel !== 'string' || typeof etag !== 'string' || typeof mtime !== 'string') return undefined;
     return {
@@ -46,9 +46,7 @@ function readLine(line: string): Known | undefined {
       ...(typeof ctime === 'string' && { ctime: BigInt(ctime) }),
       ...(typeof kept === 'string' && { kept }),
     };
-  } catch {
-    return undefined;
-  }
+  }, undefined);
 }
 
 /** Reads what an earlier run wrote, in the order of `comparePaths`. Lines and files that cannot be read are ignored. */
@@ -119,12 +117,10 @@ interface OldMemory {
 }
 
 function readPath(line: string): string | undefined {
-  try {
+  return quietly(() => {
     const [rel] = JSON.parse(line) as unknown[];
     return typeof rel === 'string' ? rel : undefined;
-  } catch {
-    return undefined;
-  }
+  }, undefined);
 }
 
 function createOldMemory(file: string): OldMemory {

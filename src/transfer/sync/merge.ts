@@ -11,6 +11,9 @@ export interface Pair<B extends Item = Item> {
   readonly known: Known | undefined;
 }
 
+/** A side without items. */
+export async function* nothing<T>(): AsyncGenerator<T> {}
+
 /** A side whose next item can be peeked at. */
 interface Reader<T> {
   readonly head: T | undefined;

@@ -13,7 +13,7 @@ import { createFolders, executeStep, type CopyOptions, type Done, type Folders }
 import { findReasonToKeep, type Kept } from './keep.ts';
 import { keepHeaders } from './keep-headers.ts';
 import { createMemoryWriter, readMemory, type Known } from './memory.ts';
-import { mergeSides, type Pair } from './merge.ts';
+import { mergeSides, nothing, type Pair } from './merge.ts';
 import type { Step } from './steps.ts';
 import { createRemovals, type Removals } from './removals.ts';
 import { engineAt, listItems, type Filter, type Item } from './tree.ts';
@@ -287,5 +287,3 @@ export async function* syncSides(engine: Engine, options: SyncOptions): AsyncGen
   if (state.deletes) yield* finish(run, emptied, 1);
   yield* finish(run, state.late, engine.parallel);
 }
-
-async function* nothing<T>(): AsyncGenerator<T> {}

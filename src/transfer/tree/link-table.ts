@@ -10,7 +10,7 @@ export interface Placed {
 /** Maps etags of the source to objects of the target with the same content; the promise is undefined when storing failed. */
 export interface LinkTable {
   get(etag: string): Promise<Placed | undefined> | undefined;
-  set(etag: string, placed: Promise<Placed | undefined>): void;
+  set(etag: string, placed: Promise<Placed>): void;
 }
 
 /** Maximum number of etags remembered: links of each other that are further apart are stored as separate objects. */
@@ -21,6 +21,9 @@ export function createLinkTable(): LinkTable {
   const placed = new Map<string, Promise<Placed | undefined>>();
   return {
     get: (etag) => placed.get(etag),
-    set: (etag, next) => setNewest(placed, etag, next, mostRemembered),
+    set: (etag, next) => {
+      const settled = next.catch(() => undefined);
+      setNewest(placed, etag, settled, mostRemembered);
+    },
   };
 }

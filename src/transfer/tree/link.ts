@@ -27,7 +27,7 @@ export interface Linked {
 }
 
 /** True if a service refuses links in general, or between these accounts. */
-function isLinkRefused(error: unknown, source: RemotePath, target: RemotePath): boolean {
+function isLinkRefused(error: unknown, source: RemotePath, target: RemotePath): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   if (error.code.startsWith('SnaplinksDisabled')) return true;
   return source.account !== target.account && error.status === 403;
@@ -96,12 +96,8 @@ export async function linkObject(
   } catch (error) {
     if (!isLinkRefused(error, source, target)) throw error;
     if (copiesThrough) return await copyThrough(engine, { engine, path: source }, target, { ifMatch, ifNoneMatch });
-    throw error instanceof ApiError
-      ? new ApiError(error.status, error.code, error.message, {
-          requestId: error.requestId,
-          hint: 'to copy the bytes through this machine instead: --copy',
-        })
-      : error;
+    const hint = 'to copy the bytes through this machine instead: --copy';
+    throw new ApiError(error.status, error.code, error.message, { requestId: error.requestId, hint });
   }
 }
 

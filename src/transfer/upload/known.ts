@@ -1,6 +1,6 @@
 import { closeSync, statSync, writeSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError, isSystemError } from '../../base/errors.ts';
+import { ApiError, isSystemError, quietly } from '../../base/errors.ts';
 import { setNewest } from '../../base/newest.ts';
 import { openToAppend, writePrivate } from '../../base/private-files.ts';
 import { readPrivateLines } from '../../base/private-lines.ts';
@@ -38,13 +38,11 @@ interface Known {
 }
 
 function readLine(line: string): [string, Known] | undefined {
-  try {
+  return quietly<[string, Known] | undefined>(() => {
     const [size, md5, path, etag] = JSON.parse(line) as unknown[];
     const isWhole = typeof size === 'number' && [md5, path, etag].every((each) => typeof each === 'string' && each !== '');
     return isWhole ? [`${size} ${String(md5)}`, { path: String(path), etag: String(etag) }] : undefined;
-  } catch {
-    return undefined;
-  }
+  }, undefined);
 }
 
 function printLine(key: string, { path, etag }: Known): string {
