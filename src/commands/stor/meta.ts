@@ -16,12 +16,8 @@ async function readHeaders({ storage }: Context, path: RemotePath): Promise<Head
 }
 
 /** Shows header names unchanged: they are data. */
-function asTheyAre(values: object): { key: string; title: string }[] {
-  return Object.keys(values).map((key) => ({ key, title: key }));
-}
-
-function show(headers: Headers): Output {
-  return record(headers, { id: 'content-type', columns: asTheyAre(headers) });
+function show(headers: Headers, id = 'content-type'): Output {
+  return record(headers, { id, columns: Object.keys(headers).map((key) => ({ key, title: key })) });
 }
 
 /** `key` and `m-key` mean the header `m-key`; names of other stored headers are unchanged. */
@@ -47,7 +43,7 @@ const getMeta = command({
       });
     }
     const picked = Object.fromEntries(names.map((name) => [name, headers[name] ?? '']));
-    return record(picked, { id: names[0] ?? '', columns: asTheyAre(picked) });
+    return show(picked, names[0]);
   },
   examples: [
     { line: 'cloud stor meta get notes.txt', help: 'All headers' },

@@ -47,20 +47,13 @@ function tooDeep(path: RemotePath): NetworkError {
   return new NetworkError(`the tree is more than ${deepest} directories deep: ${shown.slice(0, 100)}...`, { code: 'UnreadableReply' });
 }
 
-interface Opening {
-  readonly path: RemotePath;
-  readonly rel: string;
+/** A directory to be walked; the root has no entry. */
+interface Opening extends Pick<Visit, 'path' | 'rel' | 'isLast'> {
   readonly entry: Entry | undefined;
-  readonly isLast: boolean;
 }
 
 /** A directory that is being walked. */
-interface Level {
-  directory: RemotePath;
-  rel: string;
-  entry: Entry | undefined;
-  /** True if the directory is the last entry of its own parent. */
-  isLast: boolean;
+interface Level extends Opening {
   pages: AsyncGenerator<Entry[]>;
   page: Entry[];
   /** The next page, if it was read to see whether there is one. */
@@ -79,11 +72,11 @@ interface Level {
 export async function* walkRemote(storage: StorageClient, root: RemotePath, options: WalkOptions = {}): AsyncGenerator<Visit> {
   const { ahead = usualAhead, maxDepth = Infinity, onError, prune = () => false } = options;
 
-  function openLevel({ path: directory, rel, entry, isLast }: Opening, above?: Level): Level {
+  function openLevel({ path, rel, entry, isLast }: Opening, above?: Level): Level {
     const first = above?.begun.get(entry?.name ?? '');
     above?.begun.delete(entry?.name ?? '');
-    const pages = listPages(storage, directory, first);
-    return { directory, rel, entry, isLast, pages, page: [], ahead: undefined, at: 0, scanned: 0, begun: new Map() };
+    const pages = listPages(storage, path, first);
+    return { path, rel, entry, isLast, pages, page: [], ahead: undefined, at: 0, scanned: 0, begun: new Map() };
   }
 
   function relOf(level: Level, name: string): string {
@@ -97,7 +90,7 @@ export async function* walkRemote(storage: StorageClient, root: RemotePath, opti
       const entry = level.page[level.scanned];
       level.scanned += 1;
       if (entry?.type !== 'directory' || prune(relOf(level, entry.name))) continue;
-      level.begun.set(entry.name, startListing(storage, joinPath(level.directory, entry.name)));
+      level.begun.set(entry.name, startListing(storage, joinPath(level.path, entry.name)));
     }
   }
 
@@ -106,12 +99,12 @@ export async function* walkRemote(storage: StorageClient, root: RemotePath, opti
     try {
       const next = await level.pages.next();
       if (next.done === true) return undefined;
-      for (const { name } of next.value) checkName(name, level.directory);
+      for (const { name } of next.value) checkName(name, level.path);
       level.ahead = next.value;
       return level.ahead;
     } catch (error) {
       if (onError === undefined) throw error;
-      await onError(error, level.directory);
+      await onError(error, level.path);
       return undefined;
     }
   }
@@ -127,7 +120,7 @@ export async function* walkRemote(storage: StorageClient, root: RemotePath, opti
     const depth = levels.length;
     if (level.at >= level.page.length && !(await readOn(level))) {
       levels.pop();
-      const { entry, directory: path, rel, isLast } = level;
+      const { entry, path, rel, isLast } = level;
       if (entry) yield { kind: 'leave', entry, path, rel, depth: depth - 1, isLast };
       continue;
     }
@@ -136,7 +129,7 @@ export async function* walkRemote(storage: StorageClient, root: RemotePath, opti
     level.at += 1;
     if (!entry) continue;
     const isLast = level.at === level.page.length && (await readAhead(level)) === undefined;
-    const visit = { entry, path: joinPath(level.directory, entry.name), rel: relOf(level, entry.name), depth, isLast };
+    const visit = { entry, path: joinPath(level.path, entry.name), rel: relOf(level, entry.name), depth, isLast };
     yield { kind: entry.type === 'object' ? 'object' : 'enter', ...visit };
     if (entry.type === 'object') continue;
     if (depth >= deepest && depth < maxDepth) throw tooDeep(visit.path);
