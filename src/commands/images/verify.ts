@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { readAll } from '../../api/message.ts';
 import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { LocalError, quietly } from '../../base/errors.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
 import { readRemotePath } from '../../transfer/path.ts';
+import { limitStream } from '../../transfer/upload/multipart.ts';
 import { createEngine } from '../stor/engine.ts';
 
 /** Absolute paths of an exported image and its manifest. */
@@ -21,15 +23,11 @@ function createDamage(path: string, what: string): LocalError {
 }
 
 async function readManifest(context: Context, path: string): Promise<Record<string, unknown>> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
   const engine = createEngine(context, {}, { bulk: false });
-  for await (const piece of downloadObject(engine, readRemotePath(path, context.account))) {
-    size += piece.length;
-    if (size > largestManifest) throw createDamage(path, `a manifest has at most ${largestManifest} bytes`);
-    pieces.push(piece);
-  }
-  const value = quietly<unknown>(() => JSON.parse(Buffer.concat(pieces).toString()), undefined);
+  const pieces = downloadObject(engine, readRemotePath(path, context.account));
+  const refuse = (): LocalError => createDamage(path, `a manifest has at most ${largestManifest} bytes`);
+  const content = await readAll(limitStream(pieces, largestManifest, refuse));
+  const value = quietly<unknown>(() => JSON.parse(Buffer.from(content).toString()), undefined);
   if (isRecord(value)) return value;
   throw createDamage(path, 'is not a manifest');
 }

@@ -1,3 +1,4 @@
+import { readAll } from '../../api/message.ts';
 import type { KnownJob } from './find.ts';
 import { job, jobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
@@ -31,9 +32,7 @@ async function readOutput(engine: Engine, account: string, path: string): Promis
     await closeBody(opened.body);
     return { type: 'output', path, size };
   }
-  const pieces = [];
-  for await (const piece of readObject(engine, opened)) pieces.push(piece);
-  return { type: 'output', path, size, content: decode(Buffer.concat(pieces)) };
+  return { type: 'output', path, size, content: decode(await readAll(readObject(engine, opened))) };
 }
 
 /** How the records are shown, with all fields that one may have. */
