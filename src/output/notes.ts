@@ -9,7 +9,12 @@ export function saysJson({ json, output }: Readonly<Record<string, unknown>>): b
   return json === true || output === 'json' || output === 'jsonl';
 }
 
-/** Writes one message on stderr: a line of text, or with `asJson` a JSON object on one line. */
+/** One message as a line of text, or with `asJson` as a JSON object on one line. */
+export function formatNote(kind: NoteKind, message: string, asJson: boolean): string {
+  return `${asJson ? escapeData(JSON.stringify({ [kind]: message })) : escapeControl(message)}\n`;
+}
+
+/** Writes one message on stderr. */
 export function writeNote({ stream }: OutputStream, kind: NoteKind, message: string, asJson: boolean): void {
-  stream.write(`${asJson ? escapeData(JSON.stringify({ [kind]: message })) : escapeControl(message)}\n`);
+  stream.write(formatNote(kind, message, asJson));
 }

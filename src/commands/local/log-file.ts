@@ -1,5 +1,7 @@
 import { copyFileSync, existsSync, fstatSync, ftruncateSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Context } from '../../cli/command.ts';
+import { formatNote, saysJson } from '../../output/notes.ts';
 
 /** The log of a background service is its stderr. A service may run for weeks, so the size of its log is limited. */
 
@@ -25,18 +27,58 @@ function isStderr(file: string): boolean {
 }
 
 /**
- * Returns a function to call with each line; it rotates the log at 64 MiB. The service cannot reopen its stderr: the content is copied over
- * `service.log.1`, and the file is truncated.
+ * Returns a function to call before text is written; it rotates the log at 64 MiB. The service cannot reopen its stderr: the content is
+ * copied over `service.log.1`, and the file is truncated.
  */
-export function watchLog(dataDir: string): (line: string) => void {
+function rotateLog(dataDir: string): (text: string) => void {
   const file = logFileOf(dataDir);
   if (!isStderr(file)) return () => undefined;
   let size = fstatSync(stderr).size;
-  return (line) => {
-    size += Buffer.byteLength(line) + 1;
+  return (text) => {
+    size += Buffer.byteLength(text);
     if (size < longest) return;
     copyFileSync(file, `${file}.1`);
     ftruncateSync(stderr);
     size = 0;
+  };
+}
+
+/** The log of a service, on its stderr. */
+export interface Log {
+  /** Adds a line with the time. */
+  add(text: string): void;
+  /** Writes the lines that are not written yet. */
+  flush(): void;
+}
+
+/** Milliseconds within which a line follows another only if many requests arrive: one client waits longer for its response. */
+const busyMs = 0.5;
+
+/**
+ * A line is written before its response, unless the service is busy: then lines are written together at the end of the turn of the event
+ * loop, because a write for each request takes a tenth of the time of a small one.
+ */
+export function openLog({ world, global }: Pick<Context, 'world' | 'global'>, dataDir: string): Log {
+  const rotate = rotateLog(dataDir);
+  const asJson = saysJson({ ...global });
+  let held = '';
+  let latest = -Infinity;
+  function flush(): void {
+    const lines = held;
+    held = '';
+    if (lines === '') return;
+    rotate(lines);
+    if (!global.quiet) world.stderr.stream.write(lines);
+  }
+  return {
+    add: (text) => {
+      const now = performance.now();
+      const isBusy = now - latest < busyMs;
+      latest = now;
+      if (isBusy && held === '') setImmediate(flush);
+      held += formatNote('note', `${new Date(world.now()).toISOString()} ${text}`, asJson);
+      if (!isBusy) flush();
+    },
+    flush,
   };
 }

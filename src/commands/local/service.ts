@@ -13,7 +13,7 @@ import { writePrivate } from '../../base/private-files.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
 import { isolationKinds } from '../../api/isolation.ts';
-import { watchLog } from './log-file.ts';
+import { openLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
@@ -159,13 +159,8 @@ export const serve = command({
   description: 'Logs go to stderr. On SIGTERM or Ctrl-C the services finish the requests in progress and stop.',
   options: serveOptions,
   run: async (invocation) => {
-    const { options, world, note } = invocation;
-    const watch = watchLog(dataDirOf(invocation, options.data));
-    const log = (text: string): void => {
-      const line = `${new Date(world.now()).toISOString()} ${text}`;
-      watch(line);
-      note(line);
-    };
+    const { options, world } = invocation;
+    const { add: log, flush } = openLog(invocation, dataDirOf(invocation, options.data));
     const { service, instance } = await openService(invocation, options, log);
     const { close, tried, ...told } = service;
     let running: Running = {
@@ -192,6 +187,7 @@ export const serve = command({
     await close();
     await corrected;
     rmSync(file, { force: true });
+    flush();
     return undefined;
   },
   examples: [

@@ -33,11 +33,20 @@ export interface Common {
   readonly requestTime?: () => number;
 }
 
+let latest = { second: NaN, text: '' };
+
+/** An HTTP date, which has a resolution of seconds: formatting it takes longer than the other headers of a response. */
+function formatDate(milliseconds: number): string {
+  const second = Math.floor(milliseconds / 1000);
+  if (latest.second !== second) latest = { second, text: new Date(milliseconds).toUTCString() };
+  return latest.text;
+}
+
 /** The headers of every response. @param started when the request arrived, by `performance.now()` */
 export function writeCommonHeaders(options: Common, { requestId, version, request }: Exchange, started: number): Headers {
   const duration = String(Math.round(performance.now() - started));
   // Clients use it to find out how far their own clock is off.
-  const date = new Date((options.requestTime ?? options.now ?? Date.now)()).toUTCString();
+  const date = formatDate((options.requestTime ?? options.now ?? Date.now)());
   if (options.service === 'storage') {
     return {
       date,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { streamOf, type ByteStream, type Headers, type HttpResponse } from '../../api/message.ts';
+import { streamOf, WholeBody, type ByteStream, type Headers, type HttpResponse } from '../../api/message.ts';
 import type { Download, Listing, Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { LimitReached } from '../limit.ts';
@@ -21,7 +21,7 @@ export function writeJson(status: number, value: unknown, headers: Headers = {})
       'content-length': String(bytes.length),
       ...headers,
     },
-    body: streamOf(bytes),
+    body: new WholeBody(bytes),
   };
 }
 
@@ -67,7 +67,8 @@ export function writeResult(operation: Operation, result: unknown): HttpResponse
       return writeEmpty(status, { ...(value as Headers), ...answer.headers });
     case 'records': {
       const { headers, records } = value as Listing<unknown>;
-      const body = records instanceof WrittenRecords ? streamOf(records.bytes) : joinLines(records, (record) => JSON.stringify(record));
+      const body =
+        records instanceof WrittenRecords ? new WholeBody(records.bytes) : joinLines(records, (record) => JSON.stringify(record));
       return {
         status,
         headers: { 'content-type': `application/x-json-stream; type=${operation.recordType}`, ...headers, ...answer.headers },
@@ -125,7 +126,7 @@ export function addHeaders(response: HttpResponse, headers: Headers): HttpRespon
 /** Releases the resources of a body that will not be read, such as an open file. */
 export function discardBody(body: ByteStream): void {
   if (body instanceof Readable) body.destroy();
-  else void body[Symbol.asyncIterator]().return?.();
+  else if (!(body instanceof WholeBody)) void body[Symbol.asyncIterator]().return?.();
 }
 
 /** The response without its body, for HEAD. */

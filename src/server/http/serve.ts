@@ -110,7 +110,7 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
     });
     const common = writeCommonHeaders(options, exchange, started);
     conclude(exchange, response.status, started);
-    const told = { ...response, headers: { ...common, ...response.headers } };
+    const told = { ...response, headers: Object.assign(common, response.headers) };
     const whole = exchange.injection === undefined ? told : disturbResponse(exchange.injection, told);
     return request.method === 'HEAD' ? dropBody(whole) : whole;
   };

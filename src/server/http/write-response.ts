@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import type { HttpResponse } from '../../api/message.ts';
+import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { WholeBody, type Headers, type HttpResponse } from '../../api/message.ts';
 import type { Incoming } from './incoming.ts';
 import { writeReason } from './malformed.ts';
 import { discardBody } from './response.ts';
@@ -37,6 +37,17 @@ async function writeBody(response: ServerResponse, body: HttpResponse['body'], o
   }
 }
 
+/** Names and values in turn, as Node.js writes them: it would copy an object. */
+function listHeaders(headers: Headers, closes: boolean): OutgoingHttpHeader[] {
+  const list: OutgoingHttpHeader[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    // A number: Node.js before 20.19 compares this value by identity with the bytes written.
+    list.push(name, name === 'content-length' ? Number(value) : value);
+  }
+  if (closes) list.push('connection', 'close');
+  return list;
+}
+
 /** Writes a response, and ends the connection after it if the connection cannot be used again. */
 export async function writeResponse(
   response: ServerResponse,
@@ -47,19 +58,23 @@ export async function writeResponse(
   const early = isEarly();
   // A body that is shorter than its Content-Length must break the connection instead of looking complete.
   response.strictContentLength = true;
-  const { 'content-length': length, ...headers } = result.headers;
   response.statusMessage = writeReason(result.status);
-  // A number: Node.js before 20.19 compares this value by identity with the bytes written.
-  response.writeHead(result.status, {
-    ...headers,
-    ...(length !== undefined && { 'content-length': Number(length) }),
-    ...((early || isLast) && { connection: 'close' }),
-  });
+  response.writeHead(result.status, listHeaders(result.headers, early || isLast));
   if (early) response.flushHeaders();
-  const abandon = (): void => discardBody(result.body);
-  response.once('close', abandon);
-  await writeBody(response, result.body, onBytes);
-  response.off('close', abandon);
+  if (result.body instanceof WholeBody) {
+    const { bytes } = result.body;
+    onBytes(bytes.length);
+    if (!early) {
+      response.end(bytes);
+      return;
+    }
+    response.write(bytes);
+  } else {
+    const abandon = (): void => discardBody(result.body);
+    response.once('close', abandon);
+    await writeBody(response, result.body, onBytes);
+    response.off('close', abandon);
+  }
   // A client that waits for `100 Continue` is not sending anything.
   if (early && !isWaiting()) await drain();
   response.end();

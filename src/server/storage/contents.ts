@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Body, ByteStream } from '../../api/message.ts';
-import { readAll, streamOf } from '../../api/message.ts';
+import { readAll, streamOf, WholeBody } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { discardBody } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
@@ -71,12 +71,12 @@ export async function openContent(
   isThere: () => Promise<boolean> = () => hasEntry(store.db, content),
 ): Promise<ByteStream | undefined> {
   const inline = readInline(content);
-  if (inline !== undefined) return streamOf(inline.subarray(start, end));
+  if (inline !== undefined) return new WholeBody(inline.subarray(start, end));
   if (isRow(content)) {
     const bytes = await readRow(store.db, content);
     // Checked last: the row is removed together with the last entry that has it.
     if (bytes === undefined && (await isThere())) throw new Error(`the content ${content} is missing`);
-    return bytes && streamOf(bytes.subarray(start, end));
+    return bytes && new WholeBody(bytes.subarray(start, end));
   }
   const release = hold(store, content);
   try {

@@ -1,4 +1,4 @@
-import { streamOf, type Headers } from '../../api/message.ts';
+import { streamOf, WholeBody, type Headers } from '../../api/message.ts';
 import type { Download, InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -35,7 +35,7 @@ async function answerDownload(
   { entry, bytes }: { entry: EntryRow; bytes: Uint8Array | undefined },
   call: Call,
 ): Promise<Download | undefined> {
-  const headers = { ...describeObject(entry, call), ...protectBrowsers(place), ...(await showRoleTags(call, entry)) };
+  const headers: Headers = { ...describeObject(entry, call), ...protectBrowsers(place), ...(await showRoleTags(call, entry)) };
   const type = headers['content-type'] ?? '';
   if (!accepts(input.accept, type)) throw new ApiError(406, 'NotAcceptable', `the object is ${type}, which the Accept header excludes`);
   if (judgeRead(input, entry) === 'not modified') return answerNotModified(headers);
@@ -49,22 +49,30 @@ async function answerDownload(
   const isThere = async (): Promise<boolean> => (await findEntry(call.store.db, place))?.content === content;
   // HEAD works even if the bytes cannot be read: a client that uploads the object again requests its headers first.
   const isEmpty = content === null || start === end || call.method === 'HEAD';
-  const open = (of: string) => (bytes ? streamOf(bytes.subarray(start, end)) : openContent(call.store, of, { start, end }, isThere));
+  const open = (of: string) => (bytes ? new WholeBody(bytes.subarray(start, end)) : openContent(call.store, of, { start, end }, isThere));
   const body = isEmpty ? streamOf() : await open(content);
   if (!body) return undefined;
-  const length = { 'content-length': String(end - start) };
-  if (range) return { status: 206, headers: { ...headers, ...length, 'content-range': `bytes ${start}-${end - 1}/${size}` }, body };
-  return { status: 200, headers: { ...headers, ...length, 'content-md5': entry.md5 ?? '' }, body };
+  headers['content-length'] = String(end - start);
+  if (range) headers['content-range'] = `bytes ${start}-${end - 1}/${size}`;
+  else headers['content-md5'] = entry.md5 ?? '';
+  return { status: range ? 206 : 200, headers, body };
 }
 
+/** Headers by entry, for requests without an origin. On SQLite, rows that are read again are the same objects (`rememberQuery`). */
+const described = new WeakMap<EntryRow, Headers>();
+
 /** The headers of every response with an object. */
-function describeObject(entry: EntryRow, { headers, method }: Call): Headers {
-  return {
-    ...showCors(readStoredHeaders(entry), headers['origin'], method),
+function describeObject(entry: EntryRow, { headers: { origin }, method }: Call): Headers {
+  const known = origin === undefined ? described.get(entry) : undefined;
+  if (known) return known;
+  const headers = {
+    ...showCors(readStoredHeaders(entry), origin, method),
     ...describeVersion(entry),
     'durability-level': String(entry.copies ?? 0),
     'accept-ranges': 'bytes',
   };
+  if (origin === undefined) described.set(entry, headers);
+  return headers;
 }
 
 /** Content is only interpreted as its stored type, and a public page cannot access anything else from this origin. */
