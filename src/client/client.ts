@@ -159,7 +159,7 @@ function createCaller(own: ClientOptions) {
   async function attemptAll<R>(
     make: () => Unsigned,
     kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
-    accept: (response: HttpResponse, url: URL) => Promise<R>,
+    accept: (response: HttpResponse, url: URL) => Promise<R> | R,
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
@@ -191,20 +191,19 @@ function createCaller(own: ClientOptions) {
     }
   }
 
-  async function answer(
-    operation: Operation,
-    input: Readonly<Record<string, unknown>>,
-    options: CallOptions = {},
-  ): Promise<Answered<unknown>> {
+  function answer(operation: Operation, input: Readonly<Record<string, unknown>>, options: CallOptions = {}): Promise<Answered<unknown>> {
     const make = () => prepare(operation, input, options);
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
     const { idempotent, result } = operation;
     const kind = { idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts, result };
-    return await attemptAll(make, kind, async (response, url) => {
-      if (response.status >= 300 && response.status !== operation.status) throw await readRefusal(response, { url, now });
-      const value = await readResult(options.head === true ? 'empty' : operation.result, response, { url, now }, operation.shape);
-      return { status: response.status, headers: response.headers, value };
+    return attemptAll(make, kind, (response, url) => {
+      const { status, headers } = response;
+      const expected = options.head === true ? 'empty' : result;
+      if (status >= 300 && status !== operation.status) return throwRefusal(response, { url, now });
+      // The body of an object is read by the caller.
+      if (expected === 'bytes') return { status, headers, value: response };
+      return readResult(expected, response, { url, now }, operation.shape).then((value) => ({ status, headers, value }));
     });
   }
 
@@ -245,8 +244,8 @@ function redirected(response: HttpResponse, url: URL): NetworkError {
   });
 }
 
-async function readRefusal(response: HttpResponse, place: { url: URL; now: () => number }): Promise<Error> {
-  return response.status < 400 && response.status !== 304 ? redirected(response, place.url) : readError(response, place);
+async function throwRefusal(response: HttpResponse, place: { url: URL; now: () => number }): Promise<never> {
+  throw response.status < 400 && response.status !== 304 ? redirected(response, place.url) : await readError(response, place);
 }
 
 /** A client of one service: a typed function for each operation of its table. */

@@ -227,8 +227,13 @@ async function* readRecords(response: HttpResponse, { url }: Origin, shape: Fiel
   }
 }
 
-/** The result of an operation in its declared form. The body is read to its end, unless it is the result. */
-export async function readResult(kind: ResultKind, response: HttpResponse, origin: Origin, shape?: Field): Promise<unknown> {
+/** The result of an operation in its declared form. The body is read to its end, unless it is a stream of records or lines. */
+export async function readResult(
+  kind: Exclude<ResultKind, 'bytes'>,
+  response: HttpResponse,
+  origin: Origin,
+  shape?: Field,
+): Promise<unknown> {
   const { headers, status } = response;
   if (kind === 'json') {
     if (status === 204) throw new NetworkError(`${origin.url.host} responded with 204 and no record`, { code: emptyResponse });
@@ -237,7 +242,6 @@ export async function readResult(kind: ResultKind, response: HttpResponse, origi
   }
   if (kind === 'records') return { headers, records: readRecords(response, origin, shape) };
   if (kind === 'lines') return { headers, records: readLines(response.body) };
-  if (kind === 'bytes') return { status, headers, body: response.body };
   const raw = await readBounded(response.body, largestLine, origin.url.host);
   // A web page with a success status does not come from the service.
   if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(response, origin.url, undefined);

@@ -5,7 +5,7 @@ import { createTrace } from './trace.ts';
 import type { Notices } from './voice.ts';
 import { createClient, type Authorize, type Client } from '../client/client.ts';
 import { pause, type RetryPolicy } from '../client/retry.ts';
-import type { Send } from '../http/send.ts';
+import type { Send, Sender } from '../http/send.ts';
 import { readCount, readFlag, type Sources } from '../config/settings.ts';
 import { askOnce, openCache, type Cache } from '../config/cache.ts';
 import { UsageError } from '../base/errors.ts';
@@ -91,10 +91,11 @@ export function createConnections(options: ConnectOptions) {
     const values = settings();
     const url = readUrl(values, service);
     const signing = signings.find(service);
-    const findSender = lazily(() => senders.load(url, bulk));
+    let loaded: Sender | undefined;
+    const findSender = lazily(async () => (loaded = await senders.load(url, bulk)));
     const connect = async (mayBeLong: boolean) => (await findSender()).prepare?.(url, mayBeLong);
     const guard = senders.guard(url);
-    const sendNow: Send = async (outgoing) => (await findSender()).send(outgoing);
+    const sendNow: Send = (outgoing) => (loaded ? loaded.send(outgoing) : findSender().then(({ send }) => send(outgoing)));
     const send: Send = async (outgoing) => {
       if (curl) throw new CurlPrinted(printCurl(outgoing, { ca: values.ca?.value, insecure: readFlag(values.insecure) }));
       const isSentSoon = outgoing.body === undefined || outgoing.body instanceof Uint8Array;

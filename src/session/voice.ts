@@ -7,6 +7,13 @@ const noticePause = 10_000;
 /** Minimum wait before a retry that is worth a note, milliseconds. */
 const longWait = 1000;
 
+/** A request that awaits a response. */
+interface Waiting {
+  readonly host: string;
+  /** When it was sent, milliseconds of the monotonic clock. */
+  readonly since: number;
+}
+
 /** Notes on stderr, at most every 10 s, that requests are retried or that the service does not respond. */
 export function createNotices(voice: Voice, { now, isSilent }: { now: () => number; isSilent: boolean }) {
   let last = -Infinity;
@@ -15,6 +22,22 @@ export function createNotices(voice: Voice, { now, isSilent }: { now: () => numb
     last = now();
     voice.say(message);
   }
+  /** Requests that await a response, the oldest first. */
+  const waiting = new Set<Waiting>();
+  let timer: NodeJS.Timeout | undefined;
+  /** One timer serves all requests: of many small ones, each would start and stop its own. */
+  function checkLater(milliseconds: number): void {
+    timer = setTimeout(check, milliseconds).unref();
+  }
+  function check(): void {
+    timer = undefined;
+    for (const request of waiting) {
+      const rest = request.since + noticePause - performance.now();
+      if (rest > 0) return checkLater(rest);
+      waiting.delete(request);
+      say(`still waiting for a response from ${request.host}`);
+    }
+  }
   return {
     retry: (error: unknown, wait: number): void => {
       voice.retried += 1;
@@ -22,9 +45,11 @@ export function createNotices(voice: Voice, { now, isSilent }: { now: () => numb
     },
     /** Watches a request that has been sent completely; the returned function is called when the response starts. */
     watch: (host: string): (() => void) => {
-      const timer = setTimeout(() => say(`still waiting for a response from ${host}`), noticePause);
-      timer.unref();
-      return () => clearTimeout(timer);
+      if (isSilent) return () => undefined;
+      const request = { host, since: performance.now() };
+      waiting.add(request);
+      if (timer === undefined) checkLater(noticePause);
+      return () => void waiting.delete(request);
     },
   };
 }

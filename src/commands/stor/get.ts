@@ -27,7 +27,7 @@ import { monitorTransfers } from './monitor.ts';
 import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
-import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
+import { createTreeMemory, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers, type Transfers } from './show.ts';
 import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
@@ -210,12 +210,12 @@ async function fetchFiles(
         };
       };
       const pool = { limit: engine.parallel, signal: engine.signal };
-      const results = options.recursive
-        ? rememberTrees(invocation, runOrdered(steps, work, pool), options.modes)
-        : runPool(steps, work, pool);
+      const memory = createTreeMemory(invocation, options.modes);
       let isWhole = false;
       try {
-        for await (const { fetched } of results) {
+        for await (const result of (options.recursive ? runOrdered : runPool)(steps, work, pool)) {
+          memory.note(result);
+          const { fetched } = result;
           if (!fetched) continue;
           if (!options.recursive) note(`${fetched.path} -> ${fetched.file}`);
           const { path, file, size, etag, mtime } = fetched;
@@ -223,6 +223,7 @@ async function fetchFiles(
         }
         isWhole = tally.failed === 0 && !options.noClobber;
       } finally {
+        memory.close();
         manifests?.finish(isWhole);
       }
     },

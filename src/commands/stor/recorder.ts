@@ -4,6 +4,7 @@ import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
 import { mayPass } from '../../transfer/retry.ts';
+import type { Tally } from './engine.ts';
 
 /** Minimum size in bytes of a single transfer that is recorded; smaller ones take too little time. */
 const worthNoting = 8 * 1024 * 1024;
@@ -115,11 +116,12 @@ export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, s
 /**
  * Runs recorded work. It stays in the journal when it is interrupted or a later run may succeed.
  * @param begins record from the first step on
+ * @throws {PartialError} if anything failed
  */
 export async function* recordWork<T>(
   recorder: Recorder,
   begins: boolean,
-  tally: { readonly isOpen: boolean },
+  tally: Pick<Tally, 'isOpen' | 'finish'>,
   work: () => AsyncIterable<T>,
 ): AsyncGenerator<T> {
   // The consumer of the rows may stop early: then the rest is not done.
@@ -127,6 +129,7 @@ export async function* recordWork<T>(
   try {
     if (begins) await recorder.begin();
     yield* work();
+    tally.finish();
     isOver = true;
   } catch (error) {
     isOver = !(isLeft(error) || tally.isOpen);

@@ -33,25 +33,29 @@ export interface FetchResult {
   readonly fetched: Fetched | undefined;
 }
 
-/** Passes through the results of trees, in order, and remembers them for `sync`. */
-export async function* rememberTrees(context: Context, results: AsyncIterable<FetchResult>, modes: boolean): AsyncGenerator<FetchResult> {
+/** Remembers the files of trees for `sync`. */
+export interface TreeMemory {
+  /** Called for the files of each tree in order, one tree after the other. */
+  note(result: FetchResult): void;
+  close(): void;
+}
+
+export function createTreeMemory(context: Context, modes: boolean): TreeMemory {
   const id = randomUUID();
   let root: string | undefined;
   let memory: MemoryWriter | undefined;
-  try {
-    for await (const result of results) {
-      const { tree, rel } = result.step;
-      if (tree?.root !== root || memory === undefined) {
+  return {
+    note: ({ step: { tree, rel }, fetched }) => {
+      if (tree === undefined || rel === undefined) return;
+      if (tree.root !== root || memory === undefined) {
         memory?.close(false);
-        root = tree?.root;
-        const file = tree && nameMemory(context, { kind: 'remote', root: tree.from }, { kind: 'local', root: tree.root });
+        root = tree.root;
+        const file = nameMemory(context, { kind: 'remote', root: tree.from }, { kind: 'local', root: tree.root });
         memory = createMemoryWriter(file, { id, merges: true });
       }
-      const known = result.fetched && describeKnown(result.fetched, modes);
-      if (known && rel !== undefined) memory.note({ rel, ...known });
-      yield result;
-    }
-  } finally {
-    memory?.close(false);
-  }
+      const known = fetched && describeKnown(fetched, modes);
+      if (known) memory.note({ rel, ...known });
+    },
+    close: () => memory?.close(false),
+  };
 }

@@ -260,7 +260,6 @@ export const remove = command({
         yield removed;
       }
       for (let at = 0; at < search.failed; at += 1) tally.skip();
-      tally.finish();
     }
     const recorder = createRecorder(invocation, () => declareRemoval(options, targets), silent);
     const removals = recordWork(recorder, isLong, tally, () => remove(recorder));

@@ -115,20 +115,19 @@ export async function runTransfers(
   const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
   const recorder = createRecorder(command, declare, display.monitor);
   let steps = 0;
-  async function* transfer(): AsyncGenerator<Row> {
+  function start(): AsyncIterable<Row> {
     const engine = { ...createEngine(context, values, { bulk, monitor: recorder.monitor }), noteKept };
-    for await (const row of work({ engine, tally, entry: recorder.entry })) {
-      // Not earlier: V8 refuses the compiled code that was kept of modules which are loaded meanwhile.
-      if (optimizesLater && steps === 0) await context.world.optimizeLater?.();
-      recorder.count();
-      steps += 1;
-      yield row;
-    }
-    tally.finish();
+    return work({ engine, tally, entry: recorder.entry });
   }
   async function* rows(): AsyncGenerator<Row> {
     try {
-      yield* recordWork(recorder, !only || command.resumed !== undefined, tally, transfer);
+      for await (const row of recordWork(recorder, !only || command.resumed !== undefined, tally, start)) {
+        // Not earlier: V8 refuses the compiled code that was kept of modules which are loaded meanwhile.
+        if (optimizesLater && steps === 0) await context.world.optimizeLater?.();
+        recorder.count();
+        steps += 1;
+        yield row;
+      }
     } catch (error) {
       throw explain(error);
     } finally {
