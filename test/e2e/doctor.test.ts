@@ -167,7 +167,8 @@ describe('with the local service', () => {
     const { code, found } = await examine('--insecure');
     expect(code).toBe(0);
     expect(found('tls')).toMatchObject({ status: 'warning' });
-    const { stdout } = await user.cloud(['doctor', '-j'], { env: { SSH_AUTH_SOCK: join(user.home, 'gone') } });
+    const { stdout } = await user.cloud(['doctor', '-j'], { env: { SSH_AUTH_SOCK: join(user.home, 'gone'), CLOUD_INSECURE: 'yes' } });
+    expect((JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'tls')).toMatchObject({ status: 'warning' });
     expect((JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'agent')).toMatchObject({ status: 'warning' });
   });
 

@@ -50,6 +50,8 @@ test('passwords come from stdin or a file, are changed, and stand nowhere in the
   expect(changed.stderr).not.toContain('another one 2');
   const asked = await user.here(['users', 'password', 'bob']);
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('hint: give it with --password-stdin or --password-file')]);
+  const empty = await user.here(['users', 'password', 'bob', '--password-stdin'], { input: '\n' });
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('stdin contains no password')]);
   const weak = await user.here(['users', 'password', 'bob', '--password-stdin'], { input: 'short' });
   expect(weak.code).toBe(1);
   expect(weak.stderr).toContain('(InvalidArgument, request');

@@ -3,6 +3,7 @@ import type { Body, Headers } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { encodeQuery } from '../../client/request.ts';
 import type { Context } from '../../cli/command.ts';
+import { readFlag } from '../../config/settings.ts';
 import { checkInterrupted, NetworkError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import type { Sender } from '../../http/send.ts';
@@ -67,7 +68,7 @@ export function createRequests(invocation: Context): Requests {
       connectTimeout: 10_000,
       idleTimeout: usualTimeout,
       ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
-      insecure: settings().insecure?.value === 'true',
+      insecure: readFlag(settings().insecure),
       connections: 4,
     });
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readSkew } from '../../client/response.ts';
+import { readFlag } from '../../config/settings.ts';
 import { ApiError, explain, quietly } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { findFolderProblem } from '../../base/private-files.ts';
@@ -44,7 +45,7 @@ function describeSettings(context: Context): Finding[] {
 
 function describeTls(context: Context): Finding[] {
   const { ca, insecure } = context.settings();
-  if (insecure !== undefined && insecure.value === 'true') {
+  if (insecure !== undefined && readFlag(insecure)) {
     return [warning('tls', `certificates are not checked (${insecure.source})`, 'give the certificate authority with --ca FILE instead')];
   }
   if (ca === undefined) return [];

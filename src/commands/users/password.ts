@@ -31,7 +31,7 @@ export async function readPassword(
   if (!passwordStdin && passwordFile === undefined) return await askNewPassword(context, login, hint);
   const content = await readInput(context.world, passwordFile ?? '-');
   const password = content.toString().replace(/\r?\n$/, '');
-  if (password === '') throw new UsageError(`${passwordFile ?? 'stdin'}contains no password`);
+  if (password === '') throw new UsageError(`${passwordFile ?? 'stdin'} contains no password`);
   if (/[\r\n]/.test(password)) throw new UsageError(`${passwordFile ?? 'stdin'}: a password must be one line`);
   return password;
 }
