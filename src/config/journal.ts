@@ -32,7 +32,7 @@ const noteDelay = 50;
 /** Number of sources shown in lists. */
 const shownSources = 3;
 
-/** Work in progress. Everything that it records survives a kill of the process. */
+/** Work in progress. What it records survives a kill of the process, but for the last 50 ms of `noteSoon`. */
 export interface Entry {
   /** Empty if nothing is recorded because the state folder cannot be used. */
   readonly id: string;
@@ -47,9 +47,7 @@ export interface Entry {
   find(key: string): string | undefined;
   /** Records that an item is done, by a write without a flush. */
   note(key: string, version: string): void;
-  /**
-   * The same for an item that may be done again without harm: written within 50 ms, with those of other items.
-   */
+  /** The same for an item that may be done again without harm: written within 50 ms, with those of other items. */
   noteSoon(key: string, version: string): void;
   /** Adds to the progress in lists. */
   add(items: number, bytes: number): void;

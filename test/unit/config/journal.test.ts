@@ -1,0 +1,65 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openJournal, type Journal } from '../../../src/config/journal.ts';
+import { openState } from '../../../src/config/state.ts';
+
+/** What the journal has on the disk at which moment: only that survives a kill. */
+
+let folder: string;
+let journal: Journal;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloud-journal-'));
+  const state = openState(folder, () => undefined);
+  const connection = { profile: undefined, options: {}, env: {}, service: 'https://stor.example.com', account: 'jill' };
+  journal = openJournal({ state, pid: process.pid, now: Date.now, cwd: () => '/', connection: () => connection });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function begin(): ReturnType<Journal['begin']> {
+  return journal.begin({ command: 'stor get', kind: 'download', args: {}, options: {}, placed: [] });
+}
+
+/** The items in the list of the only entry. */
+function readDone(): unknown[] {
+  const list = readdirSync(join(folder, 'resume')).find((name) => name.endsWith('.jsonl')) ?? '';
+  const lines = readFileSync(join(folder, 'resume', list), 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => (JSON.parse(line) as unknown[])[1]);
+}
+
+test('a note is written immediately, with those that waited before it', () => {
+  const entry = begin();
+  entry.note('a', '1');
+  expect(readDone()).toEqual(['a']);
+  entry.noteSoon('b', '1');
+  entry.noteSoon('c', '1');
+  expect(readDone()).toEqual(['a']);
+  entry.note('d', '1');
+  expect(readDone()).toEqual(['a', 'b', 'c', 'd']);
+  entry.close(false);
+});
+
+test('notes of items that may be done again are written soon, together', async () => {
+  const entry = begin();
+  entry.noteSoon('a', '1');
+  entry.noteSoon('b', '1');
+  expect(readDone()).toEqual([]);
+  // The timer does not keep a process running; here the test does.
+  await expect.poll(readDone).toEqual(['a', 'b']);
+  entry.noteSoon('c', '1');
+  await expect.poll(readDone).toEqual(['a', 'b', 'c']);
+  entry.close(false);
+});
+
+test('what waits is written when the run ends, and the next run finds it', () => {
+  const entry = begin();
+  entry.noteSoon('a', 'version 1');
+  entry.close(false);
+  expect(readDone()).toEqual(['a']);
+  const next = journal.claim(entry.id);
+  expect(next?.find('a')).toBe('version 1');
+  next?.close(true);
+  expect(readdirSync(join(folder, 'resume')).filter((name) => name.includes(entry.id))).toEqual([]);
+});
