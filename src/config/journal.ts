@@ -26,13 +26,10 @@ const entryLifetime = 14 * 24 * 3_600_000;
 /** Milliseconds between two saves of the progress. */
 const notePause = 1000;
 
-/** Maximum milliseconds before the lines of items that may be done again are written. */
-const noteDelay = 50;
-
 /** Number of sources shown in lists. */
 const shownSources = 3;
 
-/** Work in progress. What it records survives a kill of the process, but for the last 50 ms of `noteSoon`. */
+/** Work in progress. Everything that it records survives a kill of the process. */
 export interface Entry {
   /** Empty if nothing is recorded because the state folder cannot be used. */
   readonly id: string;
@@ -47,8 +44,6 @@ export interface Entry {
   find(key: string): string | undefined;
   /** Records that an item is done, by a write without a flush. */
   note(key: string, version: string): void;
-  /** The same for an item that may be done again without harm: written within 50 ms, with those of other items. */
-  noteSoon(key: string, version: string): void;
   /** Adds to the progress in lists. */
   add(items: number, bytes: number): void;
   /** Sets the total amount of work, once it is known. */
@@ -99,7 +94,6 @@ const unkept: Entry = {
   doneItems: 0,
   find: () => undefined,
   note: () => undefined,
-  noteSoon: () => undefined,
   add: () => undefined,
   expect: () => undefined,
   learn: () => undefined,
@@ -130,23 +124,12 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   let { doneItems, doneBytes, items, bytes } = stored;
   let last = performance.now();
   let descriptor: number | undefined;
-  /** Lines of the list that are not written yet. */
-  let held = '';
   let isClosed = false;
 
   function save(change: Partial<Stored> = {}): void {
     current = { ...current, ...change, doneItems, doneBytes, items, bytes, updated: now() };
     last = performance.now();
     tryToKeep(() => writeStored(files.entry, current));
-  }
-  function writeHeld(): void {
-    const lines = held;
-    held = '';
-    if (lines === '') return;
-    tryToKeep(() => {
-      descriptor ??= openToAppend(files.list);
-      writeSync(descriptor, lines);
-    });
   }
   /** Does nothing once the entry is closed: code that runs beside the work may report progress later. */
   function saveNowAndThen(): void {
@@ -164,14 +147,11 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
       return doneItems;
     },
     find: (key) => listed.done.get(key),
-    note: (key, version) => {
-      held += printDone(key, version);
-      writeHeld();
-    },
-    noteSoon: (key, version) => {
-      if (held === '') setTimeout(writeHeld, noteDelay).unref();
-      held += printDone(key, version);
-    },
+    note: (key, version) =>
+      void tryToKeep(() => {
+        descriptor ??= openToAppend(files.list);
+        writeSync(descriptor, printDone(key, version));
+      }),
     add: (moreItems, moreBytes) => {
       doneItems += moreItems;
       doneBytes += moreBytes;
@@ -185,7 +165,6 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
     close: (isDone) => {
       if (isClosed) return;
       isClosed = true;
-      writeHeld();
       if (descriptor !== undefined) closeSync(descriptor);
       if (isDone) removeStored(files.entry, files.list);
       else save({ pid: 0 });

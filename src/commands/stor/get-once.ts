@@ -65,7 +65,7 @@ export async function getOnce(
   const stats = step.tree === undefined ? look(file) : fetched.seen.named;
   // Nothing is known of a file that somebody has replaced.
   const isOwn = fetched.seen.made === undefined || Number(stats?.ino) === fetched.seen.made.ino;
-  if (stats && isOwn && fetched.etag !== undefined) entry.noteSoon(file, JSON.stringify([fetched.etag, describeState(stats)]));
+  if (stats && isOwn && fetched.etag !== undefined) entry.note(file, JSON.stringify([fetched.etag, describeState(stats)]));
   return { fetched, isOld: false };
 }
 

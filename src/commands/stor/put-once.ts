@@ -52,7 +52,7 @@ export async function putOnce(
     return { path, size: source.size, etag: earlier.etag, md5: earlier.md5 };
   }
   const stored = await storeAgain();
-  entry.noteSoon(path, JSON.stringify([version, stored.etag, stored.md5]));
+  entry.note(path, JSON.stringify([version, stored.etag, stored.md5]));
   return stored;
 
   async function storeAgain(): Promise<Stored> {
