@@ -128,6 +128,7 @@ export interface Properties {
   mode: number | undefined;
 }
 
+/** The time, and with `modes` the permission bits, that the object's headers state. */
 export function readProperties({ headers }: Opened, { modes }: FetchOptions): Properties {
   return { mtime: readTime(headers['m-mtime'])?.time, mode: modes === true ? readMode(headers['m-mode']) : undefined };
 }
@@ -159,6 +160,7 @@ export function describeFetched(
   return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made, named } };
 }
 
+/** The error when the unfinished file is gone before it gets its name. */
 export function createTakenError(file: string): NetworkError {
   return new NetworkError(`another process has taken the partial download of ${file}`, { code: 'CannotResume' });
 }

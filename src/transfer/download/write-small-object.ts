@@ -43,8 +43,7 @@ function writeContent(content: Uint8Array, unfinished: string, properties: Prope
 }
 
 /**
- * Like `writeObject`, for a small object: it is written when all of its bytes have arrived, and an interrupted download leaves nothing. Of
- * many small files, `writeObject` would take twice as much time as they need.
+ * Like `writeObject`, for a small object: it is written when all of its bytes have arrived, and an interrupted download leaves nothing.
  * @throws {NetworkError} {LocalError} and then no file exists, or the old one
  */
 export async function writeSmallObject(
