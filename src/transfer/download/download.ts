@@ -113,11 +113,11 @@ function checkMd5({ path, md5 }: Opened, computed: string): void {
   throw new NetworkError(`${printRemotePath(path)} was damaged in transit: its MD5 differs`, { code: 'DamagedReply' });
 }
 
-async function gather(body: Opened['body'], throttle: Engine['throttle'], count: (bytes: number) => void): Promise<Uint8Array> {
+async function gather(body: Opened['body'], throttle: Engine['throttle'], ticket: Ticket): Promise<Uint8Array> {
   const pieces = [];
   for await (const piece of body ?? streamOf()) {
     if (throttle) await throttle(piece.length);
-    count(piece.length);
+    ticket.move(piece.length);
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
@@ -132,14 +132,13 @@ function checkContent(opened: Opened, content: Uint8Array): Uint8Array {
 /**
  * Reads all bytes of a small object, without resuming a broken connection: far faster than `readObject`. They are returned without a promise
  * if all have arrived.
- * @param count called with the number of bytes that have arrived
  * @throws {NetworkError} unless the length and MD5 are those of the headers
  */
-export function readSmallObject({ throttle }: Engine, opened: Opened, count: (bytes: number) => void): Promise<Uint8Array> | Uint8Array {
+export function readSmallObject({ throttle }: Engine, opened: Opened, ticket: Ticket): Promise<Uint8Array> | Uint8Array {
   const { body } = opened;
   if (!(body instanceof WholeBody) || throttle !== undefined)
-    return gather(body, throttle, count).then((content) => checkContent(opened, content));
-  count(body.bytes.length);
+    return gather(body, throttle, ticket).then((content) => checkContent(opened, content));
+  ticket.move(body.bytes.length);
   return checkContent(opened, body.bytes);
 }
 

@@ -5,7 +5,7 @@ import { describeFetched, isWorthless, worthKeeping, writeObject, type Fetched, 
 import { lacks } from '../abilities.ts';
 import { isSmall, writeSmallObject } from './write-small-object.ts';
 import { closeBody } from '../close-body.ts';
-import type { Engine, Ticket } from '../engine.ts';
+import { trackTransfer, type Engine, type Ticket } from '../engine.ts';
 import { findLeft, hasUnfinished, lookAt } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
@@ -47,15 +47,14 @@ async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget
  * @throws {NetworkError} {ApiError} {LocalError} and then no file exists, or the old one
  */
 export async function fetchFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions = {}): Promise<Fetched> {
-  const ticket = engine.monitor.begin(printRemotePath(source), options.size);
   let target: WriteTarget = { kind: 'file', file };
-  try {
+  async function fetch(ticket: Ticket): Promise<Fetched> {
     if (options.inTree !== true) target = findWriteTarget(file);
     // Bytes written to a stream cannot be taken back, so there are no retries.
     const limits = target.kind === 'file' ? engine : { ...engine, retries: 0 };
     // A file that is continued is replaced only if it has not changed since.
     let current = options.continues === true ? { replaces: lookAt(target.file), ...options } : options;
-    const fetched = await tryAgain(async () => {
+    return await tryAgain(async () => {
       try {
         return await fetchOnce(engine, source, target, current, ticket);
       } catch (error) {
@@ -63,11 +62,12 @@ export async function fetchFile(engine: Engine, source: RemotePath, file: string
         throw error;
       }
     }, limits);
-    ticket.end('done');
+  }
+  try {
+    const fetched = await trackTransfer(engine, printRemotePath(source), options.size, fetch);
     fetched.file = file;
     return fetched;
   } catch (error) {
-    ticket.end('failed');
     throw explainFetch(error, source, target.file);
   }
 }

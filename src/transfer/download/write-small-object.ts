@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, lstatSync, rmSync, writeSync } from 'node:fs';
 import { checkInterrupted, InterruptedError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
-import type { Engine, Ticket } from '../engine.ts';
+import { countMoves, type Engine, type Ticket } from '../engine.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
 import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
 import { findData } from '../local/sparse.ts';
@@ -56,12 +56,9 @@ export async function writeSmallObject(
   const { storage, processes, signal } = engine;
   options.onHeaders?.(opened.headers);
   if (opened.size !== undefined) ticket.expect(opened.size);
-  let received = 0;
+  const counting = countMoves(ticket);
   try {
-    const reading = readSmallObject(engine, opened, (bytes) => {
-      received += bytes;
-      ticket.move(bytes);
-    });
+    const reading = readSmallObject(engine, opened, counting);
     // Awaiting bytes that have arrived would cost as much as their MD5.
     const content = reading instanceof Promise ? await reading : reading;
     // One check is enough, because nothing is awaited between it and the rename.
@@ -81,7 +78,7 @@ export async function writeSmallObject(
       throw error;
     }
   } catch (error) {
-    ticket.move(-received);
+    counting.takeBack();
     if (!(error instanceof InterruptedError)) checkInterrupted(signal, error);
     throw error;
   }

@@ -103,7 +103,7 @@ async function fetchSmall(engine: Engine, step: PackStep): Promise<Packed> {
       return { step };
     }
     const header = describeObject(step, opened);
-    const read = async ({ move }: Ticket): Promise<Uint8Array> => readSmallObject(engine, opened, move);
+    const read = async (ticket: Ticket): Promise<Uint8Array> => readSmallObject(engine, opened, ticket);
     const content = await trackTransfer(engine, printRemotePath(step.path), opened.size, read);
     return { step, blocks: [header, content, paddingOf(content.length)] };
   }, engine);
