@@ -45,6 +45,25 @@ function listContents(action: Action): string[] {
   return action.kind === 'read' && action.found ? [action.found.content] : [];
 }
 
+/** Contents that an operation found or expected. */
+function listFound(action: Action): string[] {
+  if (action.kind === 'read') return listContents(action);
+  return typeof action.condition === 'object' ? [action.condition.content] : [];
+}
+
+/** A link of a name to the version of another one; without an etag when it got no answer. */
+interface Link {
+  readonly source: string;
+  readonly name: string;
+  readonly called: number;
+  readonly returned: number;
+  readonly client: number;
+  readonly etag: string | undefined;
+}
+
+/** Stands for the content of a link that nobody found afterwards; others may have been refused because it was there. */
+const notFound = 'not found';
+
 /** Everything that the clients of one history share. */
 export class HistoryDriver {
   readonly driven: Driven = { history: [], wrong: [] };
@@ -245,39 +264,28 @@ export class HistoryDriver {
     await this.#change(client, name, action, () => send('DELETE', `${this.#directory}/${name}`, { headers }));
   }
 
-  /**
-   * Links a name to what another one has: the answer tells which version that is. Without an answer, or when nobody knows the version,
-   * the link may have written any version that the source ever had; those that were found at the name afterwards are taken for possible.
-   */
+  /** Links a name to what another one has: the etag of the answer tells which version that is, maybe before any other answer does. */
   async #link(client: number, send: SendToStorage, name: string): Promise<void> {
     const source = this.#pick();
     if (source === name) return;
     const called = performance.now();
     const headers = { 'content-type': 'application/json; type=link', location: `${this.#directory}/${source}` };
-    let answered: Answered | undefined;
+    const link = { source, name, called, returned: Infinity, client, etag: undefined };
+    let answered: Answered;
     try {
       answered = await send('PUT', `${this.#directory}/${name}`, { headers });
-    } finally {
-      const etag = answered?.headers['etag'];
-      const version = typeof etag === 'string' ? this.#contentOf.get(etag) : undefined;
-      if (answered === undefined || answered.status >= 500 || (answered.status === 204 && version === undefined)) {
-        this.#uncertain.push({ source, name, called, client });
-      } else if (answered.status === 204 && version !== undefined) {
-        const returned = performance.now();
-        this.driven.history.push({
-          key: name,
-          action: { kind: 'write', version: { content: version } },
-          ending: 'done',
-          called,
-          returned,
-          client,
-        });
-        this.#note(client, source, { kind: 'read', found: { content: version } }, called);
-      } else if (answered.status === 404) this.#note(client, source, { kind: 'read', found: undefined }, called);
+    } catch (error) {
+      if (!wasRefused(error)) this.#links.push(link);
+      throw error;
     }
+    const etag = answered.headers['etag'];
+    if (answered.status === 404) this.#note(client, source, { kind: 'read', found: undefined }, called);
+    else if (answered.status >= 500) this.#links.push(link);
+    else if (answered.status === 204 && typeof etag === 'string') this.#links.push({ ...link, returned: performance.now(), etag });
+    else if (answered.status !== 409) this.driven.wrong.push(`a link of ${name} was answered ${answered.status} with etag ${String(etag)}`);
   }
 
-  readonly #uncertain: { source: string; name: string; called: number; client: number }[] = [];
+  readonly #links: Link[] = [];
 
   /** An upload of one part, whose commit writes the object. */
   async #assemble(client: number, send: SendToStorage, name: string): Promise<void> {
@@ -293,19 +301,42 @@ export class HistoryDriver {
 
   /** The whole history, when all clients are done. */
   finish(): Driven {
-    const { history } = this.driven;
-    for (const { source, name, called, client } of this.#uncertain) {
-      const written = new Set(history.flatMap(({ key, action }) => (key === source ? listContents(action) : [])));
-      const found = new Set(
-        history.flatMap(({ key, action, returned }) =>
-          key === name && action.kind === 'read' && action.found && returned > called ? [action.found.content] : [],
-        ),
-      );
-      for (const content of found) {
-        if (!written.has(content)) continue;
-        history.push({ key: name, action: { kind: 'write', version: { content } }, ending: 'unknown', called, returned: Infinity, client });
-      }
+    for (const link of this.#links) {
+      const content = link.etag === undefined ? undefined : this.#contentOf.get(link.etag);
+      this.#addWrite(link, content ?? notFound);
+      // A link that was answered read its source at the same moment.
+      if (content !== undefined) this.#addRead(link, content);
     }
+    const unanswered = this.#links.filter(({ etag }) => etag === undefined);
+    // A source may have its versions from links that were not answered either.
+    for (let isAdded = unanswered.length > 0; isAdded;) isAdded = unanswered.map((link) => this.#addPossible(link)).includes(true);
     return this.driven;
+  }
+
+  #addWrite({ name: key, called, returned, client, etag }: Link, content: string): void {
+    const ending = etag === undefined ? 'unknown' : 'done';
+    this.driven.history.push({ key, action: { kind: 'write', version: { content } }, ending, called, returned, client });
+  }
+
+  #addRead({ source: key, called, returned, client }: Link, content: string): void {
+    this.driven.history.push({ key, action: { kind: 'read', found: { content } }, ending: 'done', called, returned, client });
+  }
+
+  /**
+   * A link that was not answered may have written any version that the source ever had and that was found, or expected, at the name after
+   * the call. @returns whether there are any that were not in the history yet
+   */
+  #addPossible(link: Link): boolean {
+    const { history } = this.driven;
+    const { source, name, called, client } = link;
+    const written = new Set(history.flatMap(({ key, action }) => (key === source ? listContents(action) : [])));
+    const later = history.filter((each) => each.key === name && each.returned > called);
+    const known = new Set(
+      later.filter((each) => each.client === client && each.called === called).flatMap(({ action }) => listContents(action)),
+    );
+    const found = new Set(later.flatMap(({ action }) => listFound(action)));
+    const added = [...found].filter((content) => written.has(content) && !known.has(content));
+    for (const content of added) this.#addWrite(link, content);
+    return added.length > 0;
   }
 }
