@@ -32,7 +32,7 @@ function planKeys({ login, keys }: UserDocument, user: StateUser | undefined, pr
   if (keys === undefined) return [];
   const wanted = keys.map((key, at) => ({ ...key, fingerprint: computeMd5(key.key, `users: ${login}: keys[${at}]`) }));
   const twice = wanted.find(({ fingerprint }, at) => wanted.findIndex((other) => other.fingerprint === fingerprint) !== at);
-  if (twice) throw new UsageError(`users: ${login}: the key ${twice.name ?? twice.fingerprint} is there twice`);
+  if (twice) throw new UsageError(`users: ${login}: the key ${twice.name ?? twice.fingerprint} is listed twice`);
   const existing = user?.keys ?? [];
   const changes: Change[] = [];
   for (const { fingerprint, ...key } of wanted) {

@@ -31,7 +31,7 @@ function readTags(
     return [readPath(`${file}: ${part}`, path, parse), [...new Set(list)].toSorted()];
   });
   const twice = findTwice(read.map(([path]) => path));
-  if (twice !== undefined) throw new UsageError(`${file}: ${part}: "${twice}" is there twice`);
+  if (twice !== undefined) throw new UsageError(`${file}: ${part}: "${twice}" is given twice`);
   return Object.fromEntries(read);
 }
 

@@ -305,7 +305,7 @@ test('killed at many points it goes on, and the cluster shows what the local ser
   const notes = stderr.split('\n').slice(0, 2);
   expect([code, notes.map((line) => (JSON.parse(line) as { note: string }).note)]).toEqual([
     0,
-    ['Going on with the import that was begun', 'Left out: job 11111111-0000-4000-8000-000000000000 of demo, which is not done'],
+    ['Resuming the import', 'Left out: job 11111111-0000-4000-8000-000000000000 of demo, which is not done'],
   ]);
   expect(JSON.parse(stdout)).toMatchObject({
     accounts: ['demo', 'other'],

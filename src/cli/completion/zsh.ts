@@ -19,7 +19,7 @@ _cloud_take() {
   elif [[ $1 == -- ]]; then
     ended=1
   elif [[ $1 == --* ]]; then
-    # Of an option that is there twice, as with an alias that has it, _arguments knows the last one only.
+    # Of an option that occurs twice, as with an alias that contains it, _arguments knows the last one only.
     local at=\${kept[(Ie)$1]} width=0
     [[ $1 == *=* ]] || ! _cloud_valued "$place" "$1" || pending=1 width=1
     (( ! at )) || kept[at,at+width]=()

@@ -7,7 +7,7 @@ export interface StoredBytes {
   md5: string;
 }
 
-/** A multipart write of a content that was begun and never completed. */
+/** An incomplete multipart write of a content. */
 export interface Unfinished {
   readonly id: string;
   /** Aborts the write and removes its bytes; no effect if the write has completed. */

@@ -49,7 +49,7 @@ async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<Se
 function assertEqual(what: string, read: object, there: object): void {
   if (isDeepStrictEqual(read, there)) return;
   throw new LocalError(
-    `the import is not whole: ${what} in the data directory ${JSON.stringify(read)}, in the cluster ${JSON.stringify(there)}`,
+    `the import is incomplete: ${what} in the data directory ${JSON.stringify(read)}, in the cluster ${JSON.stringify(there)}`,
     {
       hint: 'the accounts stay disabled: cloud server accounts delete, and import again',
     },
@@ -70,7 +70,7 @@ export async function importData({ dataDir, now, signal, note, onProgress, ...pl
     const accounts = await listAccounts(from.db);
     const logins = accounts.map(({ login }) => login);
     return await workUnderLease('import', { ...places, connections }, async (to) => {
-      if (await beginAccounts(from, to, accounts)) note('Going on with the import that was begun');
+      if (await beginAccounts(from, to, accounts)) note('Resuming the import');
       const ids = accounts.map(({ id }) => id);
       const leftOut = await findLeftOut(from, note);
       const { images, contents } = await copyImages(from, to);
