@@ -1,11 +1,16 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, JobError, Phase } from '../../../src/api/objects.ts';
+import { detectIsolation } from '../../../src/server/jobs/detect-isolation.ts';
 import { startJobEngine, type JobEngine } from '../../../src/server/jobs/engine.ts';
+import type { Isolation } from '../../../src/server/jobs/isolation.ts';
+import { installTools, toolsTarget } from '../../../src/server/jobs/tools/install.ts';
 import type { ServiceSettings } from '../../../src/server/settings.ts';
 import type { Store } from '../../../src/server/store/store.ts';
+import { quoteShell } from '../../../src/base/quote.ts';
 import { usualIsolation } from '../../support/job-sandboxes.ts';
+import { sharedKeys } from '../../support/rsa-keys.ts';
 import { createTestStorage, type TestStorage } from '../storage/harness.ts';
 import type { EngineOptions } from '../../../src/server/jobs/engine-options.ts';
 
@@ -35,8 +40,44 @@ export interface TestJobs extends TestStorage {
   restart(between?: () => Promise<void>): Promise<void>;
 }
 
+let found: Promise<Isolation> | undefined;
+
+/**
+ * The isolation of tests that are not about it, found by the first service of this worker: finding it takes a sandbox. Services that are
+ * told a kind find it themselves.
+ */
+export function findIsolation(): Promise<Isolation> {
+  const find = async (): Promise<Isolation> => {
+    const dataDir = resolve(process.env[sharedKeys] ?? '', '..', `isolation-${process.pid}`);
+    mkdirSync(dataDir);
+    const tools = [{ source: installTools(dataDir), target: toolsTarget }];
+    const detected = await detectIsolation({ dataDir, wanted: usualIsolation(), tools, log: () => undefined });
+    if ('refusal' in detected) throw new Error(detected.refusal);
+    return detected.isolation;
+  };
+  return (found ??= find());
+}
+
+/** One slot: a job starts one sandbox for each phase, whatever the number of its tasks. For tests in which nothing depends on it. */
+export const narrow: Partial<EngineOptions> = { slots: 1 };
+
+/** A shell command that does, for each input, what is given for the name of the object. */
+export function chooseByName(commands: Readonly<Record<string, string>>): string {
+  const choices = Object.entries(commands).map(([name, command]) => `${quoteShell(name)})\n${command}\n;;`);
+  return `case \${MANTA_INPUT_OBJECT##*/} in\n${choices.join('\n')}\nesac`;
+}
+
+/** What came of one input of a job whose last phase is a map: contents of the outputs that are named after it, and its errors. */
+export function resultOf({ outputs, contents, errors }: Outcome, input: string): { contents: string[]; errors: JobError[] } {
+  return {
+    contents: contents.filter((_, at) => outputs[at]?.includes(`/stor${input}.`) === true),
+    errors: errors.filter((error) => error.p0input === input),
+  };
+}
+
 export async function createTestJobs(options: Partial<EngineOptions> = {}, settings: ServiceSettings = {}): Promise<TestJobs> {
   const log: string[] = [];
+  const isolation = options.isolation ?? (await findIsolation());
   const start = (store: Store, dataDir: string): JobEngine =>
     startJobEngine({
       store,
@@ -45,8 +86,8 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}, setti
       server: 'east-1',
       now: Date.now,
       log: (line) => void log.push(line),
-      isolation: usualIsolation(),
       ...options,
+      isolation,
     });
   let engine: JobEngine | undefined;
   const service = await createTestStorage({
