@@ -7,96 +7,125 @@ import { runsOnPostgres } from '../../support/cluster-database.ts';
 import { createOpenIsolation } from '../../../src/server/jobs/isolation.ts';
 import { addUser, createRsaKey } from '../../support/service.ts';
 import { createTestStorage } from '../storage/harness.ts';
-import { createTestJobs, type TestJobs } from './harness.ts';
+import { chooseByName, createTestJobs, narrow, resultOf, type Outcome, type TestJobs } from './harness.ts';
 
 let service: TestJobs;
 beforeAll(async () => {
-  service = await createTestJobs();
+  service = await createTestJobs(narrow);
   await service.put('/demo/stor/a', 'a\n');
   await service.mkdir('/demo/stor/dir');
 });
 afterAll(() => service.close());
 
-describe('tasks that fail', () => {
-  test('a command that exits with 3', async () => {
-    const { id, errors, failures, outputs, job } = await service.run([{ exec: 'echo lost; echo why >&2; exit 3' }], ['/demo/stor/a']);
-    expect([outputs, failures]).toEqual([[], ['/demo/stor/a']]);
-    const [error] = errors;
-    expect(error).toEqual({
-      taskId: expect.any(String) as unknown,
-      phaseNum: 0,
-      what: 'phase 0: input "/demo/stor/a"',
-      code: 'UserTaskError',
-      message: 'user command exited with code 3',
-      server: 'east-1',
-      machine: expect.any(String) as unknown,
-      input: '/demo/stor/a',
-      p0input: '/demo/stor/a',
-      stderr: expect.stringContaining(`/demo/jobs/${id}/stor/demo/stor/a.0.err.`) as unknown,
-    });
-    expect((await service.ask('GET', error?.stderr ?? '')).text).toBe('why\n');
-    expect(job.stats).toEqual({ errors: 1, outputs: 0, retries: 0, tasks: 1, tasksDone: 1 });
-  });
-
-  test('one that a signal ends is told from one that exits with the same number', async () => {
-    const signalled = await service.run([{ exec: 'kill -TERM $$' }], ['/demo/stor/a']);
-    expect(signalled.errors.map(({ message }) => message)).toEqual(['user command terminated by SIGTERM']);
-    const exited = await service.run([{ exec: 'exit 143' }], ['/demo/stor/a']);
-    expect(exited.errors.map(({ message }) => message)).toEqual(['user command exited with code 143']);
-  });
-
-  test.each([
+describe('tasks of one job', () => {
+  // The pattern of core files is the machine's: where it is a pipe none is left in the sandbox.
+  const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
+  const leavesCores = /^core(?:\.%p)?$/u.test(pattern);
+  const ended = [
     ['exit 130', 'user command exited with code 130'],
     ['exit 131', 'user command exited with code 131'],
     ['exit 141', 'user command exited with code 141'],
+    ['exit 143', 'user command exited with code 143'],
+    ['kill -TERM $$', 'user command terminated by SIGTERM'],
     ['kill -INT $$', 'user command terminated by SIGINT'],
     ['kill -PIPE $$', 'user command terminated by SIGPIPE'],
     ['exec sh -c "kill -QUIT \\$\\$"', 'user command terminated by SIGQUIT'],
     ['kill -KILL $$', 'user command terminated by SIGKILL'],
-  ])('exit codes are told from signals: %s', async (exec, message) => {
-    const { errors, contents } = await service.run([{ exec }], ['/demo/stor/a']);
-    expect([errors.map((error) => error.message), contents]).toEqual([[message], []]);
+  ] as const;
+  const dumping = [
+    ['(kill -SEGV $BASHPID); echo fine; exit 0', 'user command or child process dumped core'],
+    ['mkdir -p d/e; (cd d/e; kill -ABRT $BASHPID); true', 'user command or child process dumped core'],
+    ['(kill -SEGV $BASHPID); exit 4', 'user command exited with code 4'],
+  ] as const;
+  let outcome: Outcome;
+  beforeAll(async () => {
+    const numbered = (name: string, rows: readonly (readonly [string, string])[]): [string, string][] =>
+      rows.map(([exec], at) => [`${name}-${at}`, exec]);
+    const commands = {
+      three: 'echo lost; echo why >&2; exit 3',
+      ...Object.fromEntries([...numbered('ended', ended), ...numbered('dumping', dumping)]),
+      ignored: 'grep SigIgn /proc/self/status; trap',
+      called: 'echo text > core; mkdir core.1; cp /bin/true core.2; ln -s /etc/passwd core.3; echo done',
+      abort: 'kill -ABRT $$',
+      large: 'dd if=/dev/zero of=/dev/null bs=64M count=1 status=none && echo fits',
+    };
+    const inputs = Object.keys(commands).map((name) => `/demo/stor/${name}`);
+    for (const input of inputs) await service.put(input, '');
+    outcome = await service.run([{ exec: chooseByName(commands) }], [...inputs, '/demo/stor/called']);
+  });
+  const resultAt = (name: string): ReturnType<typeof resultOf> => resultOf(outcome, `/demo/stor/${name}`);
+  const readStart = async (path = ''): Promise<string> =>
+    Buffer.from((await service.ask('GET', path)).bytes.subarray(0, 4)).toString('latin1');
+
+  test('a command that exits with 3', async () => {
+    const { contents, errors } = resultAt('three');
+    expect([contents, outcome.failures.includes('/demo/stor/three')]).toEqual([[], true]);
+    expect(errors).toEqual([
+      {
+        taskId: expect.any(String) as unknown,
+        phaseNum: 0,
+        what: 'phase 0: input "/demo/stor/three"',
+        code: 'UserTaskError',
+        message: 'user command exited with code 3',
+        server: 'east-1',
+        machine: expect.any(String) as unknown,
+        input: '/demo/stor/three',
+        p0input: '/demo/stor/three',
+        stderr: expect.stringContaining(`/demo/jobs/${outcome.id}/stor/demo/stor/three.0.err.`) as unknown,
+      },
+    ]);
+    expect((await service.ask('GET', errors[0]?.stderr ?? '')).text).toBe('why\n');
+    // All inputs have succeeded or failed, once; `called` is there twice.
+    const { stats } = outcome.job;
+    expect(stats).toMatchObject({ retries: 0, tasks: 18, tasksDone: 18, errors: outcome.errors.length, outputs: outcome.outputs.length });
+    expect([stats.errors + stats.outputs, new Set(outcome.failures).size]).toEqual([18, stats.errors]);
+  });
+
+  test('exit codes are told from signals', () => {
+    for (const [at, [exec, message]] of ended.entries()) {
+      const { contents, errors } = resultAt(`ended-${at}`);
+      expect([errors.map((error) => error.message), contents], exec).toEqual([[message], []]);
+    }
   });
 
   test('SIGINT and SIGQUIT have their default action in tasks and in init', async () => {
-    const exec = 'grep SigIgn /proc/self/status; trap';
-    const { contents } = await service.run([{ exec }], ['/demo/stor/a']);
-    expect(contents.map((text) => text.trim())).toEqual(['SigIgn:\t0000000000000000']);
+    expect(resultAt('ignored').contents.map((text) => text.trim())).toEqual(['SigIgn:\t0000000000000000']);
     const init = await service.run([{ init: 'kill -INT $$', exec: 'cat' }], ['/demo/stor/a']);
     expect(init.errors.map(({ message }) => message)).toEqual(['init command terminated by SIGINT']);
   });
 
-  // The pattern of core files is the machine's: where it is a pipe none is left in the sandbox.
-  const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
-  const leavesCores = /^core(?:\.%p)?$/u.test(pattern);
-  test.each([
-    ['(kill -SEGV $BASHPID); echo fine; exit 0', 'user command or child process dumped core'],
-    ['mkdir -p d/e; (cd d/e; kill -ABRT $BASHPID); true', 'user command or child process dumped core'],
-    ['(kill -SEGV $BASHPID); exit 4', 'user command exited with code 4'],
-  ])(`a child that dumps core fails the task, where the kernel leaves a file (${pattern}): %s`, async (exec, message) => {
-    const { errors, contents } = await service.run([{ exec }], ['/demo/stor/a']);
-    if (!leavesCores) return expect([contents.length + errors.length]).toEqual([1]);
-    expect([errors.map(({ code, message: told }) => [code, told]), contents]).toEqual([[['UserTaskError', message]], []]);
-    const { bytes } = await service.ask('GET', errors[0]?.core ?? '');
-    expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('\u007fELF');
+  test(`a child that dumps core fails the task, where the kernel leaves a file (${pattern})`, async () => {
+    for (const [at, [exec, message]] of dumping.entries()) {
+      const { contents, errors } = resultAt(`dumping-${at}`);
+      expect(contents.length + errors.length, exec).toBe(1);
+      if (!leavesCores) continue;
+      expect([errors.map(({ code, message: told }) => [code, told]), contents], exec).toEqual([[['UserTaskError', message]], []]);
+      expect(await readStart(errors[0]?.core), exec).toBe('\u007fELF');
+    }
   });
 
-  test('a file or directory of the task that is only called core fails nothing', async () => {
-    const exec = 'echo text > core; mkdir core.1; cp /bin/true core.2; ln -s /etc/passwd core.3; echo done';
-    const { errors, contents } = await service.run([{ exec }], ['/demo/stor/a', '/demo/stor/a']);
-    expect([errors, contents]).toEqual([[], ['done\n', 'done\n']]);
+  test('a file or directory of the task that is only called core fails nothing', () => {
+    expect(resultAt('called')).toEqual({ contents: ['done\n', 'done\n'], errors: [] });
   });
 
   test('a core file is kept where the kernel writes one', async () => {
-    const { errors } = await service.run([{ exec: 'kill -ABRT $$' }], ['/demo/stor/a']);
+    const { errors } = resultAt('abort');
     expect(errors.map(({ code, message }) => [code, message])).toEqual([['UserTaskError', 'user command terminated by SIGABRT']]);
     const { core } = errors[0] ?? {};
     if (core === undefined) return;
-    expect(core).toMatch(/\/stor\/demo\/stor\/a\.0\.core\.[0-9a-f-]{36}$/u);
-    const { bytes } = await service.ask('GET', core);
-    expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('\u007fELF');
+    expect(core).toMatch(/\/stor\/demo\/stor\/abort\.0\.core\.[0-9a-f-]{36}$/u);
+    expect(await readStart(core)).toBe('\u007fELF');
   });
 
+  test('memory is limited where the phase says so', async () => {
+    expect(resultAt('large')).toEqual({ contents: ['fits\n'], errors: [] });
+    const exec = 'dd if=/dev/zero of=/dev/null bs=64M count=1 status=none && echo fits';
+    const { contents, errors } = await service.run([{ exec, memory: 40 }], ['/demo/stor/a']);
+    expect([contents, errors.map(({ code }) => code)]).toEqual([[], ['UserTaskError']]);
+  });
+});
+
+describe('tasks that fail', () => {
   test('what cannot be read: nothing there, a directory, another account, no path at all', async () => {
     await service.put('/demo/public/open', 'open\n');
     const put = await service.storage('PUT', '/other/stor/x', {
@@ -140,18 +169,15 @@ describe('tasks that fail', () => {
     expect(errors.map(({ code, message }) => [code, message])).toEqual([['EJ_ACCES', 'permission denied: "/demo/stor/a"']]);
   });
 
-  test('reducers go on without the inputs that cannot be read', async () => {
-    const { errors, contents, failures } = await service.run([{ type: 'reduce', exec: 'cat' }], ['/demo/stor/none', '/demo/stor/a']);
-    expect(contents).toEqual(['a\n']);
-    expect(failures).toEqual(['/demo/stor/none']);
-    expect(errors.map(({ what, code }) => [what, code])).toEqual([['phase 0: input "/demo/stor/none"', 'EJ_NOENT']]);
-  });
-
-  test('a reducer that fails', async () => {
-    const { errors, failures } = await service.run([{ type: 'reduce', exec: 'exit 1' }], ['/demo/stor/a']);
-    expect(failures).toEqual([]);
-    expect(errors[0]).toMatchObject({ what: 'phase 0: reduce', code: 'UserTaskError', message: 'user command exited with code 1' });
-    expect(errors[0]?.input).toBeUndefined();
+  test('reducers go on without the inputs that cannot be read; one that fails names no input', async () => {
+    const inputs = ['/demo/stor/a', '/demo/stor/none', '/demo/stor/a', '/demo/stor/a'];
+    const exec = '[ $MANTA_REDUCER = 1 ] || exit 1; cat';
+    const { errors, contents, failures } = await service.run([{ type: 'reduce', count: 2, exec }], inputs);
+    expect([contents, failures]).toEqual([['a\n'], ['/demo/stor/none']]);
+    const [missing, failed] = errors.toSorted(({ code: left }, { code: right }) => (left < right ? -1 : 1));
+    expect([errors.length, missing?.what, missing?.code]).toEqual([2, 'phase 0: input "/demo/stor/none"', 'EJ_NOENT']);
+    expect(failed).toMatchObject({ what: 'phase 0: reduce', code: 'UserTaskError', message: 'user command exited with code 1' });
+    expect(failed).not.toHaveProperty('input');
   });
 
   test('a failure in a later phase names the object it was about and the first input', async () => {
@@ -160,13 +186,21 @@ describe('tasks that fail', () => {
     expect(errors[0]).toMatchObject({ phaseNum: 1, p0input: '/demo/stor/a', input: expect.stringContaining('/jobs/') as unknown });
   });
 
-  test('records always name a server and a machine: the zone, or the server where none was made', async () => {
+  test('records always name a server and a machine: the zone, or the server where none was made, as for an asset that is not there', async () => {
     const missing = await service.run([{ exec: 'cat' }], ['/demo/stor/none']);
     expect(missing.errors).toMatchObject([{ phaseNum: 0, server: 'east-1', machine: 'east-1' }]);
     const asset = await service.run([{ exec: 'cat', assets: ['/demo/stor/none'] }], ['/demo/stor/a']);
     expect(asset.errors).toMatchObject([{ code: 'TaskInitError', server: 'east-1', machine: 'east-1' }]);
-    const init = await service.run([{ init: 'false', exec: 'cat' }], ['/demo/stor/a']);
-    expect(init.errors).toMatchObject([{ code: 'TaskInitError', server: 'east-1', machine: expect.stringMatching(/^[0-9a-f-]{36}$/u) }]);
+    expect(asset.errors.map(({ message }) => message)).toEqual([
+      'failed to load asset "/demo/stor/none": no such object: "/demo/stor/none"',
+    ]);
+    const phases = [{ init: 'echo broken >&2; exit 7', exec: 'cat' }];
+    const init = await service.run(phases, ['/demo/stor/a', '/demo/stor/a']);
+    const failed = { code: 'TaskInitError', message: 'init command exited with code 7', server: 'east-1' };
+    const told = { ...failed, machine: expect.stringMatching(/^[0-9a-f-]{36}$/u) as unknown };
+    expect(init.errors, 'a failing init').toMatchObject([told, told]);
+    expect((await service.ask('GET', init.errors[0]?.stderr ?? '')).text).toBe('broken\n');
+    expect(init.job.stats.tasksDone).toBe(2);
     const raw = await service.lines(`/demo/jobs/${init.id}/live/err`);
     expect(raw[0]).toContain('"phaseNum":0');
   });
@@ -182,7 +216,7 @@ describe('tasks that fail', () => {
   });
 
   test('many errors of the same cause take little room, live and in the archive, and none of it is lost', async () => {
-    const count = 20_000;
+    const count = 5000;
     const { db } = service.store;
     const measure = async (): Promise<number> => {
       const sqlite = sql<{ size: number }>`select (page_count - freelist_count) * page_size as size
@@ -210,29 +244,12 @@ describe('tasks that fail', () => {
     expect(archived.headers['content-md5']).toBe(createHash('md5').update(archived.text).digest('base64'));
     const part = await service.ask('GET', `/demo/jobs/${id}/err.txt`, { headers: { range: 'bytes=1000000-1000099' } });
     expect([part.status, part.text]).toEqual([206, archived.text.slice(1_000_000, 1_000_100)]);
-    const read = await service.run([{ exec: 'grep -c EJ_NOENT' }, { type: 'reduce', exec: 'cat' }], [`/demo/jobs/${id}/err.txt`]);
+    const read = await service.run([{ exec: 'grep -c EJ_NOENT' }], [`/demo/jobs/${id}/err.txt`]);
     expect(read.contents).toEqual([`${count}\n`]);
   });
 
-  test('a failing init', async () => {
-    const phases = [{ init: 'echo broken >&2; exit 7', exec: 'cat' }];
-    const { errors, job } = await service.run(phases, ['/demo/stor/a', '/demo/stor/a']);
-    expect(errors.map(({ code, message }) => [code, message])).toEqual(
-      Array.from({ length: 2 }, () => ['TaskInitError', 'init command exited with code 7']),
-    );
-    expect((await service.ask('GET', errors[0]?.stderr ?? '')).text).toBe('broken\n');
-    expect(job.stats.tasksDone).toBe(2);
-  });
-
-  test('an asset that is not there', async () => {
-    const { errors } = await service.run([{ exec: 'cat', assets: ['/demo/stor/nothing'] }], ['/demo/stor/a']);
-    expect(errors.map(({ code, message }) => [code, message])).toEqual([
-      ['TaskInitError', 'failed to load asset "/demo/stor/nothing": no such object: "/demo/stor/nothing"'],
-    ]);
-  });
-
   test('a task that takes too long is killed, and the others go on', async () => {
-    const limited = await createTestJobs({ timeLimit: 1500 });
+    const limited = await createTestJobs({ ...narrow, timeLimit: 1500 });
     try {
       await limited.put('/demo/stor/slow', '1000');
       await limited.put('/demo/stor/a', 'a\n');
@@ -245,14 +262,6 @@ describe('tasks that fail', () => {
     } finally {
       await limited.close();
     }
-  });
-
-  test('memory is limited', async () => {
-    const exec = 'dd if=/dev/zero of=/dev/null bs=64M count=1 status=none && echo fits';
-    const { contents, errors } = await service.run([{ exec, memory: 40 }], ['/demo/stor/a']);
-    expect(contents).toEqual([]);
-    expect(errors[0]?.code).toBe('UserTaskError');
-    expect((await service.run([{ exec }], ['/demo/stor/a'])).contents).toEqual(['fits\n']);
   });
 
   test('a task that kills its runner is given up after three times', async () => {
