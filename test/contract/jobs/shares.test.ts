@@ -30,13 +30,14 @@ async function runAsOther(exec: string, inputs: number): Promise<string[]> {
   return Promise.all(outputs.map(async (output) => (await askOther('GET', output)).text));
 }
 
-/** When a task began and ended, nanoseconds. */
+/** When a task began and ended, microseconds. */
 interface Span {
   readonly begin: bigint;
   readonly end: bigint;
 }
 
-const exec = 'date +%s%N; sleep 0.05; date +%s%N';
+// Of bash 5, microseconds; whatever the locale puts between them.
+const exec = 'echo ${EPOCHREALTIME//[!0-9]/}; sleep 0.05; echo ${EPOCHREALTIME//[!0-9]/}';
 
 function readSpans(contents: readonly string[]): Span[] {
   const spans = contents.map((text) => {
@@ -50,25 +51,25 @@ const repeat = (count: number): string[] => Array.from({ length: count }, () => 
 
 test('two accounts get the same share of the slots, however many jobs and tasks each has', { timeout: 120_000 }, async () => {
   const jobs = await Promise.all([0, 1, 2].map(() => service.create([{ exec }])));
-  for (const id of jobs) await service.add(id, repeat(40), true);
+  for (const id of jobs) await service.add(id, repeat(18), true);
   await expect.poll(async () => (await service.state(jobs[0] ?? '')).stats.tasksDone, { timeout: 60_000 }).toBeGreaterThan(0);
-  const few = readSpans(await runAsOther(exec, 12));
+  const few = readSpans(await runAsOther(exec, 8));
   const many = readSpans((await Promise.all(jobs.map((id) => service.wait(id)))).flatMap(({ contents }) => contents));
   const [first, last] = [few[0]?.begin ?? 0n, few.at(-1)?.begin ?? 0n];
   const meanwhile = many.filter(({ begin }) => begin > first && begin < last);
-  expect([few.length, many.length]).toEqual([12, 120]);
+  expect([few.length, many.length]).toEqual([8, 54]);
   // A slot each: as many, give or take what a zone takes to get its next task.
-  expect(meanwhile.length).toBeLessThanOrEqual(24);
+  expect(meanwhile.length).toBeLessThanOrEqual(16);
 });
 
 test('no more tasks of an account run at once than the limit says, and others run beside them', { timeout: 120_000 }, async () => {
   const limited = await createTestJobs({ slots: 3, accountTasks: 1 });
   await limited.put('/demo/stor/a', 'a\n');
   const jobs = await Promise.all([0, 1].map(() => limited.create([{ exec }, { exec: `cat; ${exec}` }])));
-  for (const id of jobs) await limited.add(id, repeat(6), true);
+  for (const id of jobs) await limited.add(id, repeat(3), true);
   const texts = (await Promise.all(jobs.map((id) => limited.wait(id)))).flatMap(({ contents }) => contents);
   const spans = readSpans(texts.flatMap((text) => [text, text.split('\n').slice(2).join('\n')]));
-  expect(spans).toHaveLength(24);
+  expect(spans).toHaveLength(12);
   for (const [at, { begin }] of spans.entries()) if (at > 0) expect(begin >= (spans[at - 1]?.end ?? 0n)).toBe(true);
   await limited.close();
 });
