@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClock } from '../../../src/server/clock.ts';
 import { forgetOldJobs } from '../../../src/server/jobs/old-jobs.ts';
 import type { Schema } from '../../../src/server/store/schema.ts';
-import { createTestJobs, type TestJobs } from './harness.ts';
+import { createTestJobs, narrow, type TestJobs } from './harness.ts';
 
 /** Jobs that have been done for longer than `--limit job-days` are known by their files alone. */
 
@@ -11,7 +11,7 @@ const day = 86_400_000;
 const clock = createClock(Date.now);
 let service: TestJobs;
 beforeAll(async () => {
-  service = await createTestJobs({ now: clock.now }, { serviceLimits: { jobDays: 3 } });
+  service = await createTestJobs({ ...narrow, now: clock.now }, { serviceLimits: { jobDays: 3 } });
   await service.put('/demo/stor/a', 'a\n');
 });
 afterAll(() => service.close());
@@ -46,7 +46,7 @@ test('the next job that is created removes what is left of them, and neither fil
   const before = await countRows(old);
   expect(Object.keys(before).filter((table) => before[table] === 0)).toEqual(['job_adders']);
   clock.advance(3 * day - 60_000);
-  const young = await runJob();
+  const { id: young } = await service.run([{ exec: 'cat' }], ['/demo/stor/missing']);
   expect([await readStatus(old), await countRows(old)]).toEqual([200, before]);
   clock.advance(2 * 60_000);
   await service.create([{ exec: 'cat' }]);

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeDirectory, ensureDirectory, putEntry } from '../../../src/server/storage/entries.ts';
 import { placeOf } from '../../../src/server/storage/paths.ts';
-import { createTestJobs, type TestJobs } from './harness.ts';
+import { createTestJobs, narrow, type TestJobs } from './harness.ts';
 
 /** What a job writes and what users write do not overwrite each other. */
 
 let service: TestJobs;
 beforeAll(async () => {
-  service = await createTestJobs();
+  service = await createTestJobs(narrow);
   await service.put('/demo/stor/a', 'a\n');
   await service.put('/demo/stor/b', 'b\n');
 });
@@ -17,13 +17,16 @@ const invalid = [409, 'InvalidJobState'];
 const directory = { 'content-type': 'application/json; type=directory' };
 
 describe('the directory of a job that is not done', () => {
-  test.each(['in.txt', 'out.txt', 'err.txt', 'fail.txt', 'job.json'])('keeps the name %s free for the service', async (name) => {
+  test('keeps the names of its files free for the service', async () => {
+    const names = ['in.txt', 'out.txt', 'err.txt', 'fail.txt', 'job.json'];
     const id = await service.create([{ exec: 'cat' }]);
-    const target = `/demo/jobs/${id}/${name}`;
-    expect(await service.answerOf('PUT', target, { headers: directory })).toEqual(invalid);
-    expect(await service.answerOf('PUT', target, { body: 'mine' })).toEqual(invalid);
     const headers = { 'content-type': 'application/json; type=link', location: '/demo/stor/a' };
-    expect(await service.answerOf('PUT', target, { headers })).toEqual(invalid);
+    for (const name of names) {
+      const target = `/demo/jobs/${id}/${name}`;
+      expect(await service.answerOf('PUT', target, { headers: directory }), name).toEqual(invalid);
+      expect(await service.answerOf('PUT', target, { body: 'mine' }), name).toEqual(invalid);
+      expect(await service.answerOf('PUT', target, { headers }), name).toEqual(invalid);
+    }
     expect(await service.answerOf('PUT', `/demo/jobs/${id}/notes.txt`, { body: 'mine' })).toEqual([204, undefined]);
     await service.add(id, ['/demo/stor/a'], true);
     await service.wait(id);
@@ -31,8 +34,11 @@ describe('the directory of a job that is not done', () => {
       ...['err.txt', 'fail.txt', 'in.txt', 'job.json', 'notes.txt', 'out.txt'].map((file) => [file, 'object']),
       ['stor', 'directory'],
     ]);
-    expect(await service.answerOf('PUT', target, { body: 'mine' })).toEqual([204, undefined]);
-    expect(await service.answerOf('DELETE', target)).toEqual([204, undefined]);
+    for (const name of names) {
+      const target = `/demo/jobs/${id}/${name}`;
+      expect(await service.answerOf('PUT', target, { body: 'mine' }), `${name} when it is done`).toEqual([204, undefined]);
+      expect(await service.answerOf('DELETE', target), `${name} when it is done`).toEqual([204, undefined]);
+    }
   });
 
   test('takes no multipart upload in the place of these names', async () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readUsage, type Usage } from '../../../src/server/store/usage.ts';
-import { createTestJobs, type Outcome, type TestJobs } from './harness.ts';
+import { createTestJobs, narrow, type Outcome, type TestJobs } from './harness.ts';
 
 /** Outputs of tasks count for the quota of their account: what does not fit fails its task, and the job goes on. */
 
 let service: TestJobs;
 beforeAll(async () => {
-  service = await createTestJobs();
+  service = await createTestJobs(narrow);
   for (const name of ['a', 'b', 'c']) await service.put(`/demo/stor/${name}`, `${name}\n`);
 });
 afterAll(() => service.close());

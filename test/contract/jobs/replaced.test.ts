@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestJobs, type TestJobs } from './harness.ts';
+import { createTestJobs, narrow, type TestJobs } from './harness.ts';
 
 /** Objects that are overwritten while a job reads them: it reads one of their versions, whole. */
 
@@ -45,7 +45,7 @@ async function whileOverwriting<T>(path: string, pause: number, work: () => Prom
 }
 
 beforeAll(async () => {
-  service = await createTestJobs();
+  service = await createTestJobs(narrow);
   await putLarge();
   await service.put(busy, '0'.repeat(2000));
 });

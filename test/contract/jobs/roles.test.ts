@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Headers } from '../../../src/api/message.ts';
 import { addUser, signHeaders, type TestReply } from '../../support/service.ts';
-import { createTestJobs, type TestJobs } from './harness.ts';
+import { createTestJobs, narrow, type TestJobs } from './harness.ts';
 
 /** Jobs of sub-users: what comes out carries the roles that the job was created under. */
 
@@ -25,7 +25,7 @@ function askAs(login: string): (method: string, target: string, headers?: Header
 }
 
 beforeAll(async () => {
-  service = await createTestJobs();
+  service = await createTestJobs(narrow);
   for (const login of ['ann', 'bob', 'eve', 'tim']) await addUser(service.store, service.account, login, service.key);
   const jobs = 'createjob, addjobinputs, endjobinput, getjob, getjoboutput, getjoberrors AND getjobfailures';
   await make('policies', { name: 'working', rules: [`CAN ${jobs} *`] });
@@ -61,7 +61,7 @@ async function runAs(login: string, phases: object[], inputs: readonly string[],
     const { status, json, text } = await ask('GET', `/demo/jobs/${id}/live/status`, headers);
     expect(status, text).toBe(200);
     if ((json as { state: string }).state === 'done') return id;
-    await sleep(10);
+    await sleep(40);
   }
 }
 

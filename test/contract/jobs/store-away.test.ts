@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** More than the times that a task is tried where the service itself fails it. */
-const failures = 5;
+const failures = 4;
 
 type Bytes = TestJobs['store']['bytes'];
 
@@ -54,7 +54,7 @@ test('the store is away for an asset: the phase waits for it', { timeout: 120_00
   await service.put('/demo/stor/asset', text);
   const { restore, count } = breakMethods('read');
   try {
-    const phase = { exec: 'cat', init: 'cat /assets/demo/stor/asset >&2', assets: ['/demo/stor/asset'] };
+    const phase = { exec: 'cat', init: 'cat "$MANTA_ASSETS/demo/stor/asset" >&2', assets: ['/demo/stor/asset'] };
     const { errors, contents } = await service.run([phase], ['/demo/stor/a']);
     expect([errors, contents.map((each) => each === text), count()]).toEqual([[], [true], failures]);
   } finally {
