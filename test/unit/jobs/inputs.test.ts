@@ -20,11 +20,11 @@ test('paths of arguments and of stdin are sent whole, as they are, each ended by
   expect(count).toBe(6);
 });
 
-test('300,000 paths of stdin go in batches of about 256 KiB', async () => {
-  const wanted = Array.from({ length: 300_000 }, (_, at) => `/demo/stor/logs/${at}.txt\n`).join('');
+test('100,000 paths of stdin go in batches of about 256 KiB', async () => {
+  const wanted = Array.from({ length: 100_000 }, (_, at) => `/demo/stor/logs/${at}.txt\n`).join('');
   const { count, bodies } = await feed([], wanted);
-  expect([count, bodies.join('') === wanted]).toEqual([300_000, true]);
-  expect(bodies.length).toBeLessThan(60);
+  expect([count, bodies.join('') === wanted]).toEqual([100_000, true]);
+  expect(bodies.length).toBeLessThan(20);
   expect(Math.max(...bodies.map((body) => body.length))).toBeLessThan(320 * 1024);
 });
 
@@ -45,7 +45,7 @@ test('a slow source is passed on as it speaks, and read no faster than the servi
   expect(Math.max(...ahead)).toBeLessThanOrEqual(1);
 });
 
-describe('a batch whose answer is lost', () => {
+describe('a batch whose answer is lost', { concurrent: true }, () => {
   const list = `GET /demo/jobs/${id}/live/in`;
   const three = '/demo/stor/a\n/demo/stor/a\n/demo/stor/b\n';
   /** A service that keeps so many lines of the first request, then breaks the connection. */
