@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
@@ -8,6 +10,7 @@ import { lacks } from '../support/witnesses.ts';
 
 const user = useShared('--http');
 const odd = ' "a" \\ b\tc\nd  ';
+const env = { WANTED: `it's "$x" \\` };
 
 beforeAll(async () => {
   await user.here(['stor', 'put', '-', 'text'], { input: 'plain text' });
@@ -15,48 +18,56 @@ beforeAll(async () => {
 });
 
 async function read(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await user.cloud(words);
+  const { code, stdout, stderr } = await user.cloud(words, { env });
   expect([words, code, stderr]).toEqual([words, 0, '']);
   return stdout;
 }
 
-const known = new Map<string, string>();
-
-/** What jq makes of the JSON of a command. */
+/** What jq makes of the JSON that a command prints without --jq. */
 async function askWitness(line: string, expression: string): Promise<string> {
-  const json = known.get(line) ?? (await user.here(line.split(' '))).stdout;
-  known.set(line, json);
-  return execFileSync('jq', ['-rc', expression], { input: json, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] });
+  const { stdout: input } = await user.here(line.split(' '));
+  return execFileSync('jq', ['-rc', expression], { input, env: { ...process.env, ...env }, encoding: 'utf8', stdio: 'pipe' });
 }
 
-describe.skipIf(lacks('jq'))("--jq beside the distribution's jq", () => {
-  it.each([
-    ['images list', '.[].name'],
-    ['images list', 'map(select(.os == "linux")) | group_by(.name)[] | {name: .[0].name, count: length}'],
-    ['images list --columns name,os --sort -name', '.[] | [.name, .os] | @tsv'],
-    ['images list', '.[] | select(.name == "nothing")'],
-    ['images list', 'map(.name) | unique | length # how many'],
-    ['images get ubuntu-24.04', '.requirements'],
-    ['policies get odd', '.description, "", [.description], "é\\u001b"'],
-    ['images list -o json', '-1'],
-  ])('cloud %s --jq %j is what jq makes of the JSON', async (line, expression) => {
-    expect(await read(...line.split(' '), '--jq', expression)).toBe(await askWitness(`${line} -j`, expression));
-  });
+/** What is asked of the JSON of a command: in one process, because each loads jq. */
+const asked: readonly (readonly [subject: string, line: string, expression: string])[] = [
+  [
+    'an expression that begins with a dash and ends with a comment: names, groups, and cells of sorted columns',
+    'images list -o json --columns name,os --sort -name',
+    `-1, "names", .[].name,
+      "groups", (map(select(.os == "linux")) | group_by(.name)[] | {name: .[0].name, count: length}),
+      "cells", (.[] | [.name, .os] | @tsv),
+      (map(.name) | unique | length) # how many`,
+  ],
+  ['nothing of a list', 'images list', '.[] | select(.name == "nothing")'],
+  ['an object of one thing', 'images get ubuntu-24.04', '.requirements'],
+  ['odd text', 'policies get odd', '.description, "", [.description], "é\\u001b"'],
+  [
+    'a function and a comment for each record',
+    'images list -o jsonl',
+    'def twice: ., .; (.version | twice), (.tags // "none"), input_line_number * 0, (select(.os == "linux") | {id, name}) # those',
+  ],
+  ['a variable for some records', 'policies list -o jsonl', '.description, (select(.name == "odd") | env.WANTED)'],
+];
 
-  it.each([
-    ['images list', 'select(.os == "linux") | {id, name} # those'],
-    ['images list', 'def twice: ., .; .version | twice'],
-    ['images list', '.tags // "none", input_line_number * 0'],
-    ['policies list', '.description'],
-  ])('cloud %s -o jsonl --jq %j is what jq makes of each record', async (line, expression) => {
-    const expected = await askWitness(`${line} -o jsonl`, expression);
-    expect(await read(...line.split(' '), '-o', 'jsonl', `--jq=${expression}`)).toBe(expected);
+describe.skipIf(lacks('jq'))("--jq beside the distribution's jq", () => {
+  it.each(asked)('%s: what jq makes of the JSON of cloud %s', async (_, line, expression) => {
+    const expected = await askWitness(line.includes(' -o ') ? line : `${line} -j`, expression);
+    expect(await read(...line.split(' '), `--jq=${expression}`)).toBe(expected);
   });
 });
 
+/** Whether a process has a connection, and SIGHUP has its default effect in it again: an expression runs on what was answered. */
+function runsExpression(pid: string): boolean {
+  const isConnected = readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:'));
+  const caught = /^SigCgt:\s*([\da-f]+)$/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+  // SIGHUP has number 1. Node.js itself handles SIGINT, to leave the terminal as it was.
+  return isConnected && (BigInt(`0x${caught}`) & 1n) === 0n;
+}
+
 describe('--jq', () => {
   it('filters what a request of any kind answers', async () => {
-    const names = await read('images', 'list', '-o', 'name');
+    const names = (await user.here(['images', 'list', '-o', 'name'])).stdout;
     expect((await read('api', '/my/images', '--jq', '.[].id')).split('\n').sort()).toEqual(names.split('\n').sort());
     expect(await read('stor', 'mkdir', 'made', '-q', '--jq', '.[].path')).toBe('/demo/stor/made\n');
     await user.here(['stor', 'put', '-', 'made/records'], { input: '{"a":1}\n{"a":"two"}\n' });
@@ -94,25 +105,15 @@ describe('--jq', () => {
     expect(stderr).toContain(why);
   });
 
-  it('asks for variables of the environment, whatever is in them', async () => {
-    const env = { WANTED: `it's "$x" \\` };
-    for (const [form, expression] of [
-      ['json', '[env.WANTED, $ENV.WANTED] | unique[] # both'],
-      ['jsonl', 'select(.name == "storage") | env.WANTED'],
-    ] as const) {
-      const { stdout } = await user.cloud(['services', 'list', '-o', form, '--jq', expression], { env });
-      expect(stdout).toBe(`${env.WANTED}\n`);
-    }
-  });
-
   it('says why in words unless JSON was asked for', async () => {
     const { code, stderr } = await user.cloud(['images', 'list', '--jq', '.nope']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^cloud [^\n]*: --jq: Cannot index array [^\n]*\n$/) as string]);
   });
 
-  it('says on stderr what an expression says of itself', async () => {
-    const { code, stdout, stderr } = await user.cloud(['services', 'list', '--jq', 'length | debug']);
-    expect([code, stdout, stderr]).toEqual([0, '2\n', '["DEBUG:",2]\n']);
+  it('asks for variables of the environment, whatever is in them, and says on stderr what an expression says of itself', async () => {
+    const expression = '[env.WANTED, $ENV.WANTED, (length | debug)] | unique[] # both';
+    const { code, stdout, stderr } = await user.cloud(['services', 'list', '--jq', expression], { env });
+    expect([code, stdout, stderr]).toEqual([0, `2\n${env.WANTED}\n`, '["DEBUG:",2]\n']);
   });
 
   it.each([
@@ -131,10 +132,11 @@ describe('--jq', () => {
   });
 
   it('ends at Ctrl-C when an expression does not', async () => {
-    const session = openTerminal(`cloud services list --jq '"begun" | last(repeat(.))'`, { env: user.env, cwd: user.home });
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1500);
+    const session = openTerminal(`echo $$ > pid; exec cloud services list --jq '"begun" | last(repeat(.))'`, {
+      env: user.env,
+      cwd: user.home,
     });
+    await expect.poll(() => runsExpression(readFileSync(join(user.home, 'pid'), 'utf8').trim()), { interval: 10 }).toBe(true);
     session.type('\u0003');
     expect((await session.end()).code).toBe(130);
   });
