@@ -20,7 +20,7 @@ async function readWords(socket: Socket): Promise<string[]> {
  * it a hundred times, where what they make of the answers is tested. Only stdout comes back.
  * @returns makes, once tests run, the lines of bash that print what `cloud "$@"` prints, and end
  */
-export function answerHere(sandbox: Sandbox): () => string {
+export function answerHere(sandbox: Pick<Sandbox, 'here'>): () => string {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
     void readWords(socket).then(async (words) => {
