@@ -1,8 +1,24 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { lacks } from '../support/witnesses.ts';
+
+const program = resolve(import.meta.dirname, '../../bin/cloud');
 
 /** Set-up files of shells get one line, and are as they were after --uninstall. */
 
@@ -39,8 +55,19 @@ function look(file: string): Seen | undefined {
   return { content: readFileSync(file, 'latin1'), mode: statSync(file).mode, isLink: lstatSync(file).isSymbolicLink() };
 }
 
+const kept = mkdtempSync(join(tmpdir(), 'cloud-completion-'));
+afterAll(() => rmSync(kept, { recursive: true }));
+
+/** A `cloud` whose scripts are printed by the program once, and then are those. */
+const printsOnce = `#!/bin/sh
+script="${kept}/$1-$2"
+[ -s "$script" ] || { "${process.execPath}" "${program}" "$@" > "$script.$$" && mv "$script.$$" "$script"; }
+exec cat "$script"
+`;
+
 async function withHome(work: (sandbox: Sandbox) => Promise<void>): Promise<void> {
   const { sandbox, remove } = createSandbox();
+  sandbox.write('bin/cloud', printsOnce);
   try {
     await work(sandbox);
   } finally {
@@ -48,9 +75,18 @@ async function withHome(work: (sandbox: Sandbox) => Promise<void>): Promise<void
   }
 }
 
+/** What zsh finds at a start without `cloud`, and keeps for those that follow. */
+function keepFunctions(home: string): void {
+  const dump = join(kept, 'zcompdump');
+  if (!existsSync(dump))
+    execFileSync('zsh', ['-fc', `autoload -Uz compinit && compinit -d ${dump}`], { env: { ...process.env, HOME: kept } });
+  expect(/\b_cloud\b/u.test(readFileSync(dump, 'utf8')), 'cloud among what zsh has kept').toBe(false);
+  copyFileSync(dump, join(home, '.zcompdump'));
+}
+
 /** How a new shell shows that it completes `cloud`. */
 const checks = {
-  bash: "bash -ic 'complete -p cloud; source $XDG_DATA_HOME/bash-completion/completions/cloud; complete -p cloud' 2>/dev/null",
+  bash: "bash -ic 'complete -p cloud' 2>/dev/null",
   zsh: "zsh -ic 'print -r -- $_comps[cloud]' 2>/dev/null",
 } as const;
 
@@ -70,6 +106,7 @@ for (const shell of ['bash', 'zsh'] as const)
       await withHome(async (sandbox) => {
         const file = join(sandbox.home, name);
         make(file, sandbox.home);
+        if (shell === 'zsh' && existsSync(file)) keepFunctions(sandbox.home);
         const before = look(file);
         const env = { XDG_DATA_HOME: join(sandbox.home, '.local/share') };
         const first = await sandbox.here(['completion', shell, '--install'], { env });
