@@ -18,7 +18,7 @@ describe('with the local service', () => {
   const user = useLocal();
 
   async function examine(...words: string[]): Promise<{ code: number | null; found: (check: string) => Finding | undefined }> {
-    const { code, stdout } = await user.cloud(['doctor', '-j', ...words]);
+    const { code, stdout } = await user.here(['doctor', '-j', ...words]);
     const findings = JSON.parse(stdout) as Finding[];
     return {
       code,
@@ -50,7 +50,8 @@ describe('with the local service', () => {
     ],
   ] as const)('a key of type %s with the passphrase "%s": %s says why and what to type', async (type, passphrase, check, detail, fix) => {
     const key = join(user.home, `${type}${passphrase}-${check}`);
-    execFileSync('ssh-keygen', ['-q', '-t', type, '-N', passphrase, '-f', key]);
+    if (type === 'rsa') writeRsaKeyFile(key, { passphrase });
+    else execFileSync('ssh-keygen', ['-q', '-t', type, '-N', passphrase, '-f', key]);
     const { stdout } = await user.here(['doctor', '-j', '--key-file', key]);
     const findings = (JSON.parse(stdout) as Finding[]).map((finding) => ({ ...finding, fix: finding.fix?.replaceAll(key, 'KEY') }));
     expect(findings).toContainEqual(
@@ -77,7 +78,7 @@ describe('with the local service', () => {
     const folder = join(user.home, '.cache/cloud');
     mkdirSync(join(folder, 'answers'), { recursive: true });
     const old = user.write('.cache/cloud/answers/old.json', '{}');
-    expect((await user.cloud(['doctor'])).code).toBe(0);
+    expect((await user.here(['doctor'])).code).toBe(0);
     expect(existsSync(old)).toBe(true);
     const { code, stdout } = await user.cloud(['doctor', '--clear-cache']);
     expect([code, existsSync(old)]).toEqual([0, false]);
@@ -112,15 +113,15 @@ describe('with the local service', () => {
       writeFileSync(file, JSON.stringify({ ...(JSON.parse(text) as object), version: '0.0.9' }));
       const { found } = await examine();
       expect(found('service')).toMatchObject({ status: 'warning', fix: 'cloud local stop && cloud local start' });
-      expect((await user.cloud(['local', 'start'])).stderr).toContain(older);
-      const status = await user.cloud(['local', 'status', '-j']);
+      expect((await user.here(['local', 'start'])).stderr).toContain(older);
+      const status = await user.here(['local', 'status', '-j']);
       expect([status.code, JSON.parse(status.stderr)]).toEqual([0, { warning: older }]);
       writeFileSync(file, JSON.stringify({ ...(JSON.parse(text) as object), commit: 'other' }));
-      expect((await user.cloud(['local', 'status'])).stderr).toContain(`is another build than this program (other, this is ${commit})`);
+      expect((await user.here(['local', 'status'])).stderr).toContain(`is another build than this program (other, this is ${commit})`);
     } finally {
       writeFileSync(file, text);
     }
-    expect((await user.cloud(['local', 'status'])).stderr).toBe('');
+    expect((await user.here(['local', 'status'])).stderr).toBe('');
   });
 
   it('says which key could be used instead of one that is not there', async () => {
@@ -167,13 +168,13 @@ describe('with the local service', () => {
     const { code, found } = await examine('--insecure');
     expect(code).toBe(0);
     expect(found('tls')).toMatchObject({ status: 'warning' });
-    const { stdout } = await user.cloud(['doctor', '-j'], { env: { SSH_AUTH_SOCK: join(user.home, 'gone'), CLOUD_INSECURE: 'yes' } });
+    const { stdout } = await user.here(['doctor', '-j'], { env: { SSH_AUTH_SOCK: join(user.home, 'gone'), CLOUD_INSECURE: 'yes' } });
     expect((JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'tls')).toMatchObject({ status: 'warning' });
     expect((JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'agent')).toMatchObject({ status: 'warning' });
   });
 
   it('shows in a table what was found before the first failure', async () => {
-    const { code, stdout, stderr } = await user.cloud(['doctor', '--columns', 'check,status', '--key-id', 'SHA256:nothing']);
+    const { code, stdout, stderr } = await user.here(['doctor', '--columns', 'check,status', '--key-id', 'SHA256:nothing']);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^CHECK +STATUS\nprogram +ok\n/);
     expect(stderr).toMatch(/checks failed/);
@@ -182,15 +183,15 @@ describe('with the local service', () => {
   test('a profile that does not work is not made, and it is said why', async () => {
     const file = join(user.home, '.ssh/id_rsa');
     const words = ['--url', user.local.computeUrl, '--account', 'demo', '--key-file', file, '--ca', user.local.caFile];
-    const refused = await user.cloud(['profile', 'create', 'other', ...words]);
+    const refused = await user.here(['profile', 'create', 'other', ...words]);
     expect(refused.code).toBe(4);
     expect(refused.stderr).toContain(`hint: the account demo must exist in this cloud and have the public key of ${file}`);
     expect(refused.stderr).toContain('hint: to create the profile without testing it: cloud profile create other --no-test');
-    const insecure = await user.cloud(['profile', 'create', 'other', ...words.with(1, user.local.computeUrl.replace('https', 'http'))]);
+    const insecure = await user.here(['profile', 'create', 'other', ...words.with(1, user.local.computeUrl.replace('https', 'http'))]);
     expect(insecure.code).not.toBe(0);
-    expect((await user.cloud(['profile', 'get', 'other'])).code).toBe(2);
-    await user.cloud(['keys', 'create', `${file}.pub`]);
-    expect((await user.cloud(['profile', 'create', 'other', ...words])).stderr).toBe('Created profile other\n');
+    expect((await user.here(['profile', 'get', 'other'])).code).toBe(2);
+    await user.here(['keys', 'create', `${file}.pub`]);
+    expect((await user.here(['profile', 'create', 'other', ...words])).stderr).toBe('Created profile other\n');
   });
 });
 
@@ -209,15 +210,15 @@ describe('without a profile', () => {
   });
 
   it('the doctor says so too', async () => {
-    const { code, stdout } = await user.cloud(['doctor']);
+    const { code, stdout } = await user.here(['doctor']);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^failed {3}profile {2}no profile exists[^\n]*\n +-> cloud profile create NAME\n/m);
   });
 
   it('a profile without an address of the storage is named', async () => {
     user.write('k', '');
-    await user.cloud(['profile', 'create', 'half', '--url', 'https://localhost:1', '--account', 'jill', '--key-file', 'k', '--no-test']);
-    const { stderr } = await user.cloud(['stor', 'ls']);
+    await user.here(['profile', 'create', 'half', '--url', 'https://localhost:1', '--account', 'jill', '--key-file', 'k', '--no-test']);
+    const { stderr } = await user.here(['stor', 'ls']);
     expect(stderr).toBe('cloud stor ls: profile half has no address of the object storage\nhint: cloud profile edit half --stor-url URL\n');
   });
 });
@@ -232,7 +233,7 @@ describe('profile import', () => {
   };
 
   it('says that there is nothing', async () => {
-    const { code, stderr } = await user.cloud(['profile', 'import']);
+    const { code, stderr } = await user.here(['profile', 'import']);
     expect([code, stderr]).toEqual([
       3,
       'cloud profile import: there are no profiles in ~/.triton, and no such variables in the environment\nhint: cloud profile create NAME\n',
@@ -264,11 +265,11 @@ describe('profile import', () => {
   });
 
   it('leaves profiles alone whose names are taken, unless told otherwise', async () => {
-    await user.cloud(['profile', 'edit', 'work', '--account', 'joan']);
-    const kept = await user.cloud(['profile', 'import', 'work', '-o', 'csv', '--columns', 'status']);
+    await user.here(['profile', 'edit', 'work', '--account', 'joan']);
+    const kept = await user.here(['profile', 'import', 'work', '-o', 'csv', '--columns', 'status']);
     expect(kept.stdout).toBe('status\r\nexists already\r\n');
     expect((await user.json<{ account: string }>('profile', 'get', 'work')).account).toBe('joan');
-    await user.cloud(['profile', 'import', 'work', '--force']);
+    await user.here(['profile', 'import', 'work', '--force']);
     expect((await user.json<{ account: string }>('profile', 'get', 'work')).account).toBe('jill');
   });
 });
