@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { useSandbox } from '../support/sandbox.ts';
 
 const program = resolve(import.meta.dirname, '../../dist/generate.js');
+const record = '{"name": "x", "man": [], "version": "1.0.0"}';
 const markers = '# cloud\n\n<!-- commands -->\nold\n<!-- /commands -->\n\nAfter.\n';
 
 describe('generate', () => {
@@ -28,6 +29,8 @@ describe('generate', () => {
 
   it('writes the scripts, and the table between the markers alone', () => {
     write('README.md', markers);
+    write('package.json', record);
+    write('man/cloud-gone.1', '.TH CLOUD-GONE 1');
     expect(generate()).toEqual({ status: 0, stderr: '' });
     expect(read('completions/cloud.bash')).toContain('complete -F _cloud cloud');
     expect(read('completions/_cloud')).toMatch(/^#compdef cloud\n/);
@@ -37,37 +40,36 @@ describe('generate', () => {
     expect(read('README.md')).toMatch(/^# cloud\n\n<!-- commands -->\n\n\| command \|[^<]*\|\n\n<!-- \/commands -->\n\nAfter\.\n$/);
   });
 
-  it('changes nothing the second time', () => {
-    const before = read('README.md');
-    expect(generate('--check')).toEqual({ status: 0, stderr: '' });
-    expect(generate()).toEqual({ status: 0, stderr: '' });
-    expect(read('README.md')).toBe(before);
-  });
-
   it('lists the pages of the manual in package.json, and leaves the rest of it alone', () => {
-    write('package.json', '{"name": "x", "man": [], "version": "1.0.0"}');
-    expect(generate('--check')).toEqual({ status: 1, stderr: 'package.json is stale: npm run generate\n' });
-    expect(generate()).toEqual({ status: 0, stderr: '' });
-    const record = JSON.parse(read('package.json')) as { man: string[] };
-    expect(Object.keys(record)).toEqual(['name', 'man', 'version']);
-    expect(record.man).toContain('./man/cloud.1');
-    for (const page of record.man) expect(read(page)).toMatch(/^\.TH /);
+    const { man, ...rest } = JSON.parse(read('package.json')) as { man: string[] };
+    expect([Object.keys(JSON.parse(read('package.json')) as object), rest]).toEqual([
+      ['name', 'man', 'version'],
+      { name: 'x', version: '1.0.0' },
+    ]);
+    expect(man).toContain('./man/cloud.1');
+    for (const page of man) expect(read(page)).toMatch(/^\.TH /);
   });
 
   it('takes away the page of a command that is no more', () => {
-    write('man/cloud-gone.1', '.TH CLOUD-GONE 1');
-    expect(generate('--check')).toEqual({ status: 1, stderr: 'man/cloud-gone.1 is of no command: npm run generate\n' });
-    expect(generate()).toEqual({ status: 0, stderr: '' });
     expect(() => read('man/cloud-gone.1')).toThrow('ENOENT');
   });
 
+  it('changes nothing the second time', () => {
+    const before = [read('README.md'), read('package.json')];
+    expect(generate('--check')).toEqual({ status: 0, stderr: '' });
+    expect(generate()).toEqual({ status: 0, stderr: '' });
+    expect([read('README.md'), read('package.json')]).toEqual(before);
+  });
+
   it('names each stale file with --check, and leaves it alone', () => {
-    write('completions/_cloud', 'old\n');
-    write('README.md', markers);
+    const stale = { 'completions/_cloud': 'old\n', 'README.md': markers, 'package.json': record, 'man/cloud-gone.1': '.TH CLOUD-GONE 1' };
+    for (const [name, text] of Object.entries(stale)) write(name, text);
     expect(generate('--check')).toEqual({
       status: 1,
-      stderr: 'completions/_cloud is stale: npm run generate\nREADME.md is stale: npm run generate\n',
+      stderr:
+        'completions/_cloud is stale: npm run generate\npackage.json is stale: npm run generate\n' +
+        'README.md is stale: npm run generate\nman/cloud-gone.1 is of no command: npm run generate\n',
     });
-    expect(read('completions/_cloud')).toBe('old\n');
+    for (const [name, text] of Object.entries(stale)) expect(read(name), name).toBe(text);
   });
 });
