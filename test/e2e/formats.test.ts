@@ -83,7 +83,7 @@ beforeAll(async () => {
     'cloud stor mkdir -p tree/below',
     'echo hello | cloud stor put - tree/hello.txt',
   ]) {
-    const { code, stderr } = await user.shell(line);
+    const { code, stderr } = await user.line(line);
     if (code !== 0) throw new Error(`${line}: ${stderr}`);
   }
 });

@@ -62,7 +62,7 @@ describe('cloud help TOPIC', () => {
   const sandbox = useSandbox();
 
   it.each(topics.map(({ topic, summary }) => [topic, summary]))('explains %s', async (topic, summary) => {
-    const { code, stdout, stderr } = await sandbox.cloud(['help', topic]);
+    const { code, stdout, stderr } = await sandbox.here(['help', topic]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.toLowerCase()).toContain(summary.toLowerCase());
     for (const line of stdout.split('\n')) if (!line.startsWith('    ')) expect(line.length).toBeLessThanOrEqual(80);
