@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { control } from '../../src/commands/local/control.ts';
+import { dataFolder } from './local-template.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
@@ -14,14 +16,14 @@ export async function killAtFault(
   data: readonly string[] = [],
   signal: NodeJS.Signals = 'SIGKILL',
 ): Promise<void> {
-  await user.cloud(['local', 'faults', 'add', ...fault, ...data, '-q']);
+  await user.here(['local', 'faults', 'add', ...fault, ...data, '-q']);
   const child = spawn(process.execPath, [program, ...words], { cwd: user.home, env: user.env, stdio: 'ignore' });
   const ended = new Promise((done) => child.once('exit', done));
-  const isHeld = async (): Promise<boolean> =>
-    (await user.json<{ injected: number }[]>('local', 'faults', 'list', ...data)).some(({ injected }) => injected > 0);
+  const dataDir = join(user.home, data[1] ?? dataFolder);
+  const isHeld = async (): Promise<boolean> => (await control(dataDir, 'faults', {})).faults.some(({ injected }) => injected > 0);
   while (child.exitCode === null && !(await isHeld())) await sleep(50);
   child.kill(signal);
   await ended;
   expect([fault, child.signalCode]).toEqual([fault, signal]);
-  await user.cloud(['local', 'faults', 'clear', ...data, '-q']);
+  await user.here(['local', 'faults', 'clear', ...data, '-q']);
 }

@@ -23,7 +23,7 @@ export function useTwoDatacenters(): TwoDatacenters {
     running[name] = await sandbox.json<LocalInfo>('local', 'start', '--http', '--public-key', '.ssh/id_rsa.pub', ...place, ...ports);
   }
   async function stop(name: 'west' | 'east'): Promise<void> {
-    await sandbox.cloud(['local', 'stop', '--data', name]);
+    await sandbox.here(['local', 'stop', '--data', name]);
   }
 
   beforeAll(async () => {

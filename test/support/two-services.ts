@@ -9,10 +9,10 @@ export function useTwoServices(...words: string[]): Sandbox & { readonly far: Lo
   beforeAll(async () => {
     const ports = ['--compute-port', '0', '--stor-port', '0'];
     far = await user.json<LocalInfo>('local', 'start', '--http', '--empty', '--data', data(), '--profile', 'far', ...ports, ...words);
-    await user.cloud(['profile', 'use', 'local']);
+    await user.here(['profile', 'use', 'local']);
   });
   afterAll(async () => {
-    await user.cloud(['local', 'stop', '--data', data()]);
+    await user.here(['local', 'stop', '--data', data()]);
   });
   return Object.defineProperty(user, 'far', {
     get: () => {
