@@ -7,8 +7,8 @@ import { useShared } from '../support/shared-service.ts';
 
 const user = useShared('--http');
 
-/** Commands that no shell has to join or fill in, and that start no process. */
-const plain = /^cloud (?!doctor|help|local)[^|$;<>&]+$/u;
+/** Commands that no shell has to join or fill in, and that tell nothing of their process. */
+const plain = /^cloud (?!doctor)[^|$;<>&]+$/u;
 
 /** Runs a line; the commands that can in this process, which takes a tenth of the time. */
 async function type(line: string): Promise<Pick<Outcome, 'code' | 'stderr'>> {
