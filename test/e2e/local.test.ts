@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { writeRsaKeyFile } from '../support/rsa-keys.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { copyTemplate } from '../support/local-template.ts';
+import { createRsaKey, writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { createSandbox, useLocal, type LocalInfo } from '../support/sandbox.ts';
 
 const user = useLocal();
+const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0'];
 
 describe('the running service', () => {
   test('start again: already running, the same place', async () => {
@@ -40,18 +42,10 @@ describe('the running service', () => {
 
   test('a port that is taken is named', async () => {
     const port = new URL(user.local.computeUrl).port;
-    const { code, stderr } = await user.here([
-      'local',
-      'start',
-      '--data',
-      'other',
-      '--compute-port',
-      port,
-      '--stor-port',
-      '0',
-      '--profile',
-      'other',
-    ]);
+    // With a key, so that the start makes none.
+    user.write('other.pub', createRsaKey().line);
+    const place = ['--data', 'other', '--profile', 'other', '--public-key', 'other.pub'];
+    const { code, stderr } = await user.here(['local', 'start', ...place, '--compute-port', port, '--stor-port', '0']);
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} of`);
     expect(stderr).toContain('hint: use free ports: cloud local start --compute-port 0 --stor-port 0\n');
@@ -80,35 +74,6 @@ describe('the running service', () => {
     expect(await user.json('local', 'status')).toMatchObject({ running: true, answers: true });
   });
 
-  test('on the IPv6 loopback it is reached, and its certificate names the address', async () => {
-    const { sandbox, remove } = createSandbox();
-    try {
-      const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--host', '::1', '--compute-port', '0', '--stor-port', '0');
-      expect(computeUrl).toMatch(/^https:\/\/\[::1\]:\d+$/);
-      expect((await sandbox.here(['ping'])).code).toBe(0);
-      expect((await sandbox.here(['local', 'stop'])).stderr).toBe('Stopped\n');
-    } finally {
-      await sandbox.here(['local', 'stop']);
-      remove();
-    }
-  });
-
-  test('one that nobody can reach is known by the lock of its data, and stopped', async () => {
-    const { sandbox, remove } = createSandbox();
-    try {
-      const { pid, dataDir } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
-      const file = join(dataDir, 'run.json');
-      writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/localhost:\d+/g, 'localhost:1'));
-      expect(JSON.parse((await sandbox.here(['local', 'status', '-j'])).stdout)).toMatchObject({ running: true, answers: false, pid });
-      expect((await sandbox.here(['local', 'reset', '-y'])).code).toBe(6);
-      expect((await sandbox.here(['local', 'stop'])).stderr).toBe('Stopped\n');
-      expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
-    } finally {
-      await sandbox.here(['local', 'stop']);
-      remove();
-    }
-  });
-
   test('it listens on this machine only, and its data is for its owner only', () => {
     expect(new URL(user.local.computeUrl).hostname).toBe('localhost');
     const listening = readFileSync(`/proc/${user.local.pid}/net/tcp`, 'utf8');
@@ -128,63 +93,52 @@ describe('the running service', () => {
 });
 
 describe('accounts that do not trust each other, and limits', () => {
+  const { sandbox, remove } = createSandbox();
+  const accountWords = ['--add-account', 'other', '--add-account', 'third@home'];
+  let accounts: LocalInfo['accounts'] = [];
+  afterAll(async () => {
+    await sandbox.here(['local', 'stop']);
+    remove();
+  });
+
   test('each has a key and a profile of its own, and reads nothing of the others until a role lets it', async () => {
-    const { sandbox, remove } = createSandbox();
-    const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0', '--add-account', 'other', '--add-account', 'third@home'];
-    try {
-      const { accounts = [] } = await sandbox.json<LocalInfo>(...start);
-      expect(accounts.map(({ account, profile }) => [account, profile])).toEqual([
-        ['other', 'local-other'],
-        ['third@home', 'local-third-home'],
-      ]);
-      expect(accounts.map(({ keyFile }) => statSync(keyFile).mode & 0o077)).toEqual([0, 0]);
-      sandbox.write('f', 'of demo');
-      await sandbox.here(['stor', 'put', 'f', 'f']);
-      const read = (profile: string) => sandbox.here(['--profile', profile, 'stor', 'cat', '/demo/stor/f']);
-      expect(await read('local')).toMatchObject({ code: 0, stdout: 'of demo' });
-      for (const profile of ['local-other', 'local-third-home']) expect(await read(profile)).toMatchObject({ code: 4, stdout: '' });
-      await sandbox.line(
-        `cloud policies create read --rule 'CAN getobject *' && cloud roles create readers --policy read --default-member account:other`,
-      );
-      expect(await read('local-other')).toMatchObject({ code: 0, stdout: 'of demo' });
-      expect(await read('local-third-home')).toMatchObject({ code: 4, stdout: '' });
-      // A second start finds them.
-      await sandbox.here(['local', 'stop']);
-      const again = await sandbox.json<LocalInfo>(...start);
-      expect(again.accounts).toEqual(accounts);
-    } finally {
-      await sandbox.here(['local', 'stop']);
-      remove();
-    }
+    ({ accounts = [] } = await sandbox.json<LocalInfo>(...start, ...accountWords));
+    expect(accounts.map(({ account, profile }) => [account, profile])).toEqual([
+      ['other', 'local-other'],
+      ['third@home', 'local-third-home'],
+    ]);
+    expect(accounts.map(({ keyFile }) => statSync(keyFile).mode & 0o077)).toEqual([0, 0]);
+    sandbox.write('f', 'of demo');
+    await sandbox.here(['stor', 'put', 'f', 'f']);
+    const read = (profile: string) => sandbox.here(['--profile', profile, 'stor', 'cat', '/demo/stor/f']);
+    expect(await read('local')).toMatchObject({ code: 0, stdout: 'of demo' });
+    for (const profile of ['local-other', 'local-third-home']) expect(await read(profile)).toMatchObject({ code: 4, stdout: '' });
+    await sandbox.line(
+      `cloud policies create read --rule 'CAN getobject *' && cloud roles create readers --policy read --default-member account:other`,
+    );
+    expect(await read('local-other')).toMatchObject({ code: 0, stdout: 'of demo' });
+    expect(await read('local-third-home')).toMatchObject({ code: 4, stdout: '' });
+  });
+
+  test('a second start finds them; on the IPv6 loopback it is reached, and its certificate names the address', async () => {
+    await sandbox.here(['local', 'stop']);
+    const limits = ['--limit', 'user-keys=1,roles=2', '--limit', 'users=3'];
+    const again = await sandbox.json<LocalInfo>(...start, ...accountWords, '--host', '::1', ...limits);
+    expect(again.accounts).toEqual(accounts);
+    expect(again.computeUrl).toMatch(/^https:\/\/\[::1\]:\d+$/);
+    expect((await sandbox.here(['ping'])).code).toBe(0);
   });
 
   test('a limit that the service was started with is named by the refusal and in the log; help lists them all', async () => {
-    const { sandbox, remove } = createSandbox();
-    try {
-      const wrong = await sandbox.here(['local', 'start', '--limit', 'user-kyes=1']);
-      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/unknown limit\n.*did you mean user-keys\?/u)]);
-      expect((await sandbox.here(['local', 'start', '--limit', 'user-keys=0'])).code).toBe(2);
-      await sandbox.json(
-        'local',
-        'start',
-        '--compute-port',
-        '0',
-        '--stor-port',
-        '0',
-        '--limit',
-        'user-keys=1,roles=2',
-        '--limit',
-        'users=3',
-      );
-      writeRsaKeyFile(join(sandbox.home, 'k'));
-      const { code, stderr } = await sandbox.here(['keys', 'create', 'k.pub']);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('an account has at most 1 keys (limit user-keys)')]);
-      expect((await sandbox.here(['local', 'logs'])).stdout).toContain('limit user-keys reached');
-      expect((await sandbox.here(['help', 'local-service'])).stdout).toContain('user-keys=100');
-    } finally {
-      await sandbox.here(['local', 'stop']);
-      remove();
-    }
+    writeRsaKeyFile(join(sandbox.home, 'k'));
+    const { code, stderr } = await sandbox.here(['keys', 'create', 'k.pub']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('an account has at most 1 keys (limit user-keys)')]);
+    expect((await sandbox.here(['local', 'logs'])).stdout).toContain('limit user-keys reached');
+    expect((await sandbox.here(['help', 'local-service'])).stdout).toContain('user-keys=100');
+    expect((await sandbox.here(['local', 'stop'])).stderr, 'on the IPv6 loopback it is stopped').toBe('Stopped\n');
+    const wrong = await sandbox.here(['local', 'start', '--limit', 'user-kyes=1']);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/unknown limit\n.*did you mean user-keys\?/u)]);
+    expect((await sandbox.here(['local', 'start', '--limit', 'user-keys=0'])).code).toBe(2);
   });
 });
 
@@ -197,49 +151,53 @@ test('a profile that somebody made for another cloud is not written over', async
 });
 
 describe('the life of a service', () => {
-  test('the id of the account is asked for once, and anew of another service at the same address', async () => {
-    const { sandbox, remove } = createSandbox();
-    const countRequests = async (): Promise<number> => (await sandbox.here(['images', 'list', '-v'])).stderr.match(/^> GET/gm)?.length ?? 0;
-    try {
-      const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
-      expect([await countRequests(), await countRequests()]).toEqual([2, 1]);
-      await sandbox.line('cloud local stop && cloud local reset -y');
-      await sandbox.json('local', 'start', '--compute-port', new URL(computeUrl).port, '--stor-port', '0');
-      expect(await countRequests()).toBe(2);
-    } finally {
-      await sandbox.here(['local', 'stop']);
-      remove();
-    }
+  const { sandbox, remove } = createSandbox();
+  afterAll(async () => {
+    await sandbox.here(['local', 'stop']);
+    remove();
   });
+  let first: LocalInfo;
+  const countRequests = async (): Promise<number> => (await sandbox.here(['images', 'list', '-v'])).stderr.match(/^> GET/gm)?.length ?? 0;
 
   test('what was stored is there after stop and start; reset deletes it; SIGTERM ends serve with 0', async () => {
-    const { sandbox, remove } = createSandbox();
-    const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0'];
-    try {
-      const first = JSON.parse((await sandbox.cloud([...start, '-j'])).stdout) as LocalInfo;
-      sandbox.write('f', 'kept');
-      await sandbox.cloud(['stor', 'put', 'f', 'f']);
-      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
-      expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
-      const log = join(first.dataDir, 'service.log');
-      const before = readFileSync(log, 'utf8');
-      truncateSync(log, 64 * 1024 * 1024);
-      const second = await sandbox.json<LocalInfo>(...start);
-      expect(second.keyId).toBe(first.keyId);
-      expect((await sandbox.cloud(['stor', 'cat', 'f'])).stdout).toBe('kept');
-      process.kill(second.pid, 'SIGTERM');
-      for (let tries = 0; tries < 200 && (await sandbox.json<{ running: boolean }>('local', 'status')).running; tries += 1);
-      // A log that has become long is put aside; what came after it is there too.
-      expect(readFileSync(log).length).toBeLessThan(10_000);
-      const logs = (await sandbox.cloud(['local', 'logs'])).stdout;
-      expect(logs.startsWith(before)).toBe(true);
-      expect(logs.trimEnd()).toMatch(/ storage GET \/demo\/stor\/f 200 [^]*Z stopping\b/u);
-      expect(await sandbox.cloud(['local', 'reset', '-y'])).toMatchObject({ code: 0 });
-      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Not running\n');
-    } finally {
-      await sandbox.cloud(['local', 'stop']);
-      remove();
-    }
+    copyTemplate(sandbox.home, start);
+    first = JSON.parse((await sandbox.cloud([...start, '-j'])).stdout) as LocalInfo;
+    expect([await countRequests(), await countRequests()], 'the id of the account is asked for once').toEqual([2, 1]);
+    sandbox.write('f', 'kept');
+    await sandbox.cloud(['stor', 'put', 'f', 'f']);
+    expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
+    expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
+    const log = join(first.dataDir, 'service.log');
+    const before = readFileSync(log, 'utf8');
+    truncateSync(log, 64 * 1024 * 1024);
+    const second = await sandbox.json<LocalInfo>(...start);
+    expect(second.keyId).toBe(first.keyId);
+    expect((await sandbox.here(['stor', 'cat', 'f'])).stdout).toBe('kept');
+    process.kill(second.pid, 'SIGTERM');
+    for (let tries = 0; tries < 200 && (await sandbox.json<{ running: boolean }>('local', 'status')).running; tries += 1);
+    // A log that has become long is put aside; what came after it is there too.
+    expect(readFileSync(log).length).toBeLessThan(10_000);
+    const logs = (await sandbox.cloud(['local', 'logs'])).stdout;
+    expect(logs.startsWith(before)).toBe(true);
+    expect(logs.trimEnd()).toMatch(/ storage GET \/demo\/stor\/f 200 [^]*Z stopping\b/u);
+    expect(await sandbox.cloud(['local', 'reset', '-y'])).toMatchObject({ code: 0 });
+    expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Not running\n');
+  });
+
+  test('the id of the account is asked for anew of another service at the same address', async () => {
+    await sandbox.json('local', 'start', '--compute-port', new URL(first.computeUrl).port, '--stor-port', '0');
+    expect(await countRequests()).toBe(2);
+    expect((await sandbox.here(['stor', 'stat', 'f'])).code, 'reset has deleted what was stored').toBe(3);
+  });
+
+  test('one that nobody can reach is known by the lock of its data, and stopped', async () => {
+    const { pid } = await sandbox.json<{ pid: number }>('local', 'status');
+    const file = join(first.dataDir, 'run.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/localhost:\d+/g, 'localhost:1'));
+    expect(JSON.parse((await sandbox.here(['local', 'status', '-j'])).stdout)).toMatchObject({ running: true, answers: false, pid });
+    expect((await sandbox.here(['local', 'reset', '-y'])).code).toBe(6);
+    expect((await sandbox.here(['local', 'stop'])).stderr).toBe('Stopped\n');
+    expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
   });
 
   test('status does not fail of folders that go while it looks', async () => {
@@ -270,20 +228,8 @@ describe('the life of a service', () => {
     const { sandbox, remove } = createSandbox();
     try {
       writeRsaKeyFile(join(sandbox.home, 'key'));
-      const words = [
-        '--account',
-        'jill',
-        '--public-key',
-        'key.pub',
-        '--empty',
-        '--compute-port',
-        '0',
-        '--stor-port',
-        '0',
-        '--profile',
-        'jill',
-      ];
-      const info = await sandbox.json<LocalInfo>('local', 'start', ...words);
+      const words = ['--account', 'jill', '--public-key', 'key.pub', '--empty', '--profile', 'jill'];
+      const info = await sandbox.json<LocalInfo>(...start, ...words);
       expect(info).toMatchObject({ account: 'jill', profile: 'jill' });
       expect(await sandbox.json('images', 'list', '--key-file', join(sandbox.home, 'key'))).toEqual([]);
       expect(await sandbox.json('account', 'get', '--key-file', join(sandbox.home, 'key'))).toMatchObject({ login: 'jill' });
