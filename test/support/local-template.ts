@@ -14,8 +14,8 @@ export const sharedServices = 'CLOUD_TEST_SERVICES';
 /** Where a home has the data of its local service. */
 export const dataFolder = '.local/share/cloud/local';
 
-/** Options that decide what the first start makes. */
-const firstStart = new Set(['--account', '--add-account', '--data', '--datacenter', '--empty', '--public-key']);
+/** Options that decide what the first start makes; `--add-account` makes on any start what is not there. */
+const firstStart = new Set(['--account', '--data', '--datacenter', '--empty', '--public-key']);
 
 /** The environment of programs that run for the user of a home. */
 export function describeEnvironment(home: string): NodeJS.ProcessEnv {
