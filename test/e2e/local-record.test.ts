@@ -9,8 +9,7 @@ const user = useLocal();
 const recordings = join(user.home, '.local/share/cloud/recordings');
 const script = [
   'set -e',
-  'cloud stor mkdir -q -p rec/a',
-  "printf 'Grüße' | cloud stor put -q - rec/a/x",
+  "printf 'Grüße' | cloud stor put -q -p - rec/a/x",
   'cloud stor cat rec/a/x; cloud stor ls rec/a -o name',
   'echo PlantedSecret1 | cloud users create ann --email a@b.c --password-stdin -q -o name',
   'curl -fsS "$(cloud stor sign rec/a/x --expires 1h)"',
@@ -65,7 +64,7 @@ describe('cloud local record', () => {
 
   it('leaves a file alone that is no recording, and what is no cloud', async () => {
     const other = user.write('precious.txt', 'precious');
-    const refused = await user.cloud(['local', 'record', other, '--', 'true']);
+    const refused = await user.here(['local', 'record', other, '--', 'true']);
     expect(refused).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('exists and is not a recording; nothing was changed') as string,
@@ -77,7 +76,7 @@ describe('cloud local record', () => {
     expect(none.stderr).toMatch(/cannot be reached[^]*got no response from the cloud/u);
     expect(none.code).not.toBe(0);
     expect(readFileSync(join(user.home, 'none.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1);
-    expect((await user.cloud(['local', 'record', 'n.jsonl', '--', 'no-such-program'])).stderr).toContain('no such program');
+    expect((await user.here(['local', 'record', 'n.jsonl', '--', 'no-such-program'])).stderr).toContain('no such program');
     expect(readdirSync(user.home).filter((name) => name.includes('partial') || name === 'n.jsonl')).toEqual([]);
   });
 
