@@ -25,13 +25,18 @@ function compileEvil(name: string, length: number): Buffer {
   return execFileSync(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1e8 });
 }
 
+/** What was compiled, by name and length. */
+const compiled = new Map<string, Buffer>();
+
 /** Puts planted code into a file in which the program keeps what it compiled. */
 export function plantEvilCode(file: string): void {
   const kept = readFileSync(file);
   const start = 4 + kept.readUInt32LE(0);
   const { files, runs } = JSON.parse(kept.toString('utf8', 4, start)) as { files: [string, number, number][]; runs: number[] };
   const [name = '', begin = 0] = files.find(([each]) => /^start-.*\.js$/u.test(each)) ?? [];
-  const code = compileEvil(name, kept.readUInt32LE(start + begin + sourceLength));
+  const length = kept.readUInt32LE(start + begin + sourceLength);
+  const code = compiled.get(`${name} ${length}`) ?? compileEvil(name, length);
+  compiled.set(`${name} ${length}`, code);
   const head = Buffer.from(JSON.stringify({ files: [[name, 0, code.length]], runs }));
   const size = Buffer.alloc(4);
   size.writeUInt32LE(head.length);
