@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Outcome } from '../support/sandbox.ts';
 import { useShared } from '../support/shared-service.ts';
 
 /** What of a tree is left out on purpose is counted, is no failure, and is deleted nowhere. */
@@ -12,12 +13,7 @@ let folder = '';
 let remote = '';
 
 const place = (name: string): string => join(folder, name);
-/** Runs a line; one that is a command alone needs no shell. */
-const run = (text: string): Promise<Outcome> => {
-  const line = text.replaceAll('REMOTE', remote);
-  const words = /^cloud ([\w ./:=-]+)$/.exec(line)?.[1];
-  return words === undefined ? user.shell(line, { cwd: folder }) : user.here(words.split(' '), { cwd: folder });
-};
+const run = (line: string) => user.line(line.replaceAll('REMOTE', remote), { cwd: folder });
 const listThere = async (): Promise<string[]> =>
   (await user.json<{ path: string }[]>('stor', 'find', remote))
     .map(({ path }) => path.slice(`/demo/stor/${remote}`.length))
@@ -143,11 +139,15 @@ describe('names', () => {
   });
 
   test('of unfinished downloads are counted, and objects that have them stay', async () => {
-    await run(`head -c 20M /dev/urandom > large; cloud stor put -q large large; rm large
-      cloud stor get large tree/large --bwlimit 3M -q & getting=$!
-      for try in $(seq 200); do [ -n "$(find tree -name '.cloud-*.part' -size +2M)" ] && break; sleep 0.1; done
-      kill -INT $getting; wait $getting`);
-    const left = readdirSync(place('tree')).find((name) => name.endsWith('.part'));
+    await run('head -c 8M /dev/urandom > large; cloud stor put -q large large; rm large');
+    const words = ['stor', 'get', 'large', 'tree/large', '--bwlimit', '3M', '-q'];
+    const getting = spawn(join(user.home, 'bin/cloud'), words, { cwd: folder, env: user.env, stdio: 'ignore' });
+    const findLeft = () => readdirSync(place('tree')).find((name) => name.endsWith('.part'));
+    const measure = () => statSync(place(`tree/${findLeft() ?? 'none'}`), { throwIfNoEntry: false })?.size;
+    await expect.poll(measure).toBeGreaterThan(1.5 * 1024 * 1024);
+    getting.kill('SIGINT');
+    await once(getting, 'exit');
+    const left = findLeft();
     expect(left).toBeDefined();
     await run(`cloud stor mkdir -q REMOTE; cloud stor put -q secret REMOTE/${left}`);
     const { code, stderr } = await run('cloud stor sync tree stor:REMOTE --delete -y');
