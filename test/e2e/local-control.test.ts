@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRsaKey } from '../support/rsa-keys.ts';
 import { useLocal, useSandbox, type LocalInfo, type Sandbox } from '../support/sandbox.ts';
 
 /** A service is controlled while it runs, by a socket that is its user's alone. */
@@ -76,12 +77,19 @@ describe('cloud local clock', () => {
 
   it('is that of the service that cloud local run has started', async () => {
     const line = 'cloud local clock set 2031-05-06 -q; cloud stor put -q - y < /dev/null; cloud stor stat y -j';
-    const { code, stdout } = await other.cloud(['local', 'run', '--', 'sh', '-c', line]);
+    const { code, stdout } = await user.cloud(['local', 'run', '--data', user.local.dataDir, '--', 'sh', '-c', line]);
     expect([code, stdout]).toEqual([0, expect.stringContaining('2031-05-06T00:00:')]);
+    expect(await user.json('local', 'clock'), 'the clock of the other service').toMatchObject({ offset: 0 });
   });
 });
 
 describe('the control interface', () => {
+  const data = join(other.home, 'a'.repeat(80), 'b'.repeat(80));
+  const words = ['--data', data];
+  // With a key, so that the start makes none.
+  const place = [...words, '--profile', 'long', '--public-key', other.write('key.pub', createRsaKey().line)];
+  const start = () => other.json<LocalInfo>('local', 'start', ...place, '--compute-port', '0', '--stor-port', '0');
+
   it("is a socket of the user alone, apart from the services' ports", async () => {
     const { dataDir, computeUrl, storUrl } = user.local;
     const control = join(dataDir, 'control');
@@ -115,9 +123,6 @@ describe('the control interface', () => {
   });
 
   it('survives a service that was killed, works however long the path is, and is gone when the service has ended', async () => {
-    const data = join(other.home, 'a'.repeat(80), 'b'.repeat(80));
-    const words = ['--data', data];
-    const start = () => other.json<LocalInfo>('local', 'start', ...words, '--compute-port', '0', '--stor-port', '0', '--profile', 'long');
     const { pid } = await start();
     process.kill(pid, 'SIGKILL');
     await expect.poll(() => existsSync(`/proc/${pid}/fd/0`)).toBe(false);
@@ -130,12 +135,9 @@ describe('the control interface', () => {
   });
 
   it('is left out where no socket can be made, and the log says why', async () => {
-    const data = join(other.home, 'odd');
-    const words = ['--data', data];
-    await other.json('local', 'start', ...words, '--compute-port', '0', '--stor-port', '0', '--profile', 'odd');
-    await other.here(['local', 'stop', '-q', ...words]);
+    mkdirSync(data, { recursive: true, mode: 0o700 });
     writeFileSync(join(data, 'control'), 'in the way', { mode: 0o600 });
-    const { pid } = await other.json<LocalInfo>('local', 'start', ...words, '--compute-port', '0', '--stor-port', '0', '--profile', 'odd');
+    const { pid } = await start();
     const { code, stderr } = await other.here(['local', 'clock', ...words]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`(process ${pid}) has no control interface`)]);
     expect(readFileSync(join(data, 'service.log'), 'utf8')).toContain('no control interface: ');
