@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 /** Commands in the background of a shell with job control, at a terminal of its own: the shell says "Stopped" of those that are stopped. */
 
-const user = useLocal('--http', '--empty');
+const user = useShared('--http');
 /** Lists more lines than the terminal has. */
 const names = Array.from({ length: 60 }, (_, at) => `file-${at}`);
 const open = () => openTerminal('bash --norc --noprofile -i', { env: { ...user.env, PAGER: 'less', PS1: '@ ' }, cwd: user.home, rows: 20 });
@@ -14,7 +14,7 @@ const open = () => openTerminal('bash --norc --noprofile -i', { env: { ...user.e
 beforeAll(async () => {
   mkdirSync(join(user.home, 'tree'));
   for (const name of names) writeFileSync(join(user.home, 'tree', name), name);
-  const { code, stderr } = await user.cloud(['stor', 'put', '-rq', 'tree', 'tree']);
+  const { code, stderr } = await user.here(['stor', 'put', '-rq', 'tree', 'tree']);
   if (code !== 0) throw new Error(stderr);
 });
 
@@ -56,7 +56,7 @@ test('what has to ask waits in the background until it is brought to the foregro
   await shell.until(/Delete/);
   shell.type('n\n');
   await shell.until(/nothing was done/);
-  expect((await user.cloud(['stor', 'ls', 'tree', '-o', 'name'])).stdout.split('\n')).toHaveLength(61);
+  expect((await user.here(['stor', 'ls', 'tree', '-o', 'name'])).stdout.split('\n')).toHaveLength(61);
   shell.type('exit\n');
   await shell.end();
 });

@@ -4,18 +4,18 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** What signals do to transfers: those of a terminal that a command does not use, or that its shell ignores, leave it alone. */
 
-const user = useLocal('--http', '--empty');
+const user = useShared('--http');
 const mebibyte = 1024 * 1024;
 /** 6 MiB at 3 MiB/s take two seconds. */
 const slow = '--bwlimit 3M';
 
 beforeAll(async () => {
   writeFileSync(join(user.home, 'big'), Buffer.alloc(6 * mebibyte, 'x'));
-  await user.cloud(['stor', 'put', 'big', 'big']);
+  await user.here(['stor', 'put', 'big', 'big']);
 });
 
 function start(line: string): { child: ChildProcess; end: Promise<{ code: number | null; signal: NodeJS.Signals | null }> } {
@@ -48,18 +48,25 @@ async function signalDownload(signal: NodeJS.Signals, makeLine: (command: string
   return { ...(await end), left: readdirSync(join(user.home, folder)) };
 }
 
-describe('a transfer goes on', () => {
+// All of them wait for the same time.
+describe.concurrent('a transfer goes on', () => {
   const goesOn = { code: 0, signal: null, left: ['copy'] };
 
   it('under nohup, without a terminal, and under setsid', async () => {
-    expect(await signalDownload('SIGHUP', (command) => `trap '' HUP; nohup ${command} > log 2>&1`)).toEqual(goesOn);
-    expect(await signalDownload('SIGHUP', (command) => `trap '' HUP; ${command} < /dev/null > log 2>&1`)).toEqual(goesOn);
-    expect(await signalDownload('SIGHUP', (command) => `trap '' HUP; setsid -w ${command} > log 2>&1`)).toEqual(goesOn);
+    const ended = await Promise.all([
+      signalDownload('SIGHUP', (command) => `trap '' HUP; nohup ${command} > log 2>&1`),
+      signalDownload('SIGHUP', (command) => `trap '' HUP; ${command} < /dev/null > log 2>&1`),
+      signalDownload('SIGHUP', (command) => `trap '' HUP; setsid -w ${command} > log 2>&1`),
+    ]);
+    expect(ended, 'under nohup, without a terminal, under setsid').toEqual([goesOn, goesOn, goesOn]);
   });
 
   it('where its shell ignores SIGINT, and where CLOUD_IGNORE_SIGNALS says so', async () => {
-    expect(await signalDownload('SIGINT', (command) => `trap '' INT; ${command}; exit $?`)).toEqual(goesOn);
-    expect(await signalDownload('SIGTERM', (command) => `trap : TERM; CLOUD_IGNORE_SIGNALS=TERM,INT ${command}; exit $?`)).toEqual(goesOn);
+    const ended = await Promise.all([
+      signalDownload('SIGINT', (command) => `trap '' INT; ${command}; exit $?`),
+      signalDownload('SIGTERM', (command) => `trap : TERM; CLOUD_IGNORE_SIGNALS=TERM,INT ${command}; exit $?`),
+    ]);
+    expect(ended, 'ignored by the shell, by CLOUD_IGNORE_SIGNALS').toEqual([goesOn, goesOn]);
   });
 
   it('when the terminal that it was started from is closed', async () => {
