@@ -1,11 +1,15 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useSandbox } from '../support/sandbox.ts';
 
 const user = useSandbox();
 
 test('an agent with several keys: the hint lists each with its fingerprint and the services that take it', async () => {
+  writeRsaKeyFile(join(user.home, 'key-rsa'), { comment: 'my rsa' });
   const { code, stdout, stderr } = await user.shell(`
-    for type in rsa ecdsa; do ssh-keygen -q -t $type -N '' -C "my $type" -f key-$type; ssh-keygen -l -E md5 -f key-$type | cut -d ' ' -f 2; done
+    ssh-keygen -q -t ecdsa -N '' -C 'my ecdsa' -f key-ecdsa
+    for type in rsa ecdsa; do ssh-keygen -l -E md5 -f key-$type.pub | cut -d ' ' -f 2; done
     eval "$(ssh-agent)" > /dev/null; trap 'kill $SSH_AGENT_PID' EXIT
     ssh-add -q key-rsa key-ecdsa
     cloud keys list --url https://127.0.0.1:1 --account demo`);

@@ -197,7 +197,7 @@ test('killed at any request, the profile still signs, and the same command goes 
   }
 });
 
-test('a key with a passphrase gets one again, asked twice; a key of the agent becomes a file in ~/.ssh', { timeout: 60_000 }, async () => {
+test('a key with a passphrase gets one again, asked twice', { timeout: 60_000 }, async () => {
   const old = await makeProfile('locked', ...byFile('locked'));
   execFileSync('ssh-keygen', ['-q', '-p', '-a', '1', '-P', '', '-N', 'old secret', '-f', old.keyFile ?? '']);
   const silent = await user.here(['--profile', 'locked', 'keys', 'rotate']);
@@ -216,16 +216,25 @@ test('a key with a passphrase gets one again, asked twice; a key of the agent be
   const { keyFile = '' } = await read('locked');
   execFileSync('ssh-keygen', ['-y', '-P', 'new secret', '-f', keyFile]);
   expect(() => execFileSync('ssh-keygen', ['-y', '-P', '', '-f', keyFile], { stdio: 'pipe' })).toThrow('incorrect passphrase');
+});
 
+test('a key of the agent becomes a file in ~/.ssh, with a passphrase unless none is wanted', async () => {
   await makeProfile('agent', ...byFile('agent'));
-  const outcome = await user.shell(`
-    eval "$(ssh-agent)" > /dev/null; trap 'kill $SSH_AGENT_PID' EXIT
+  const { stdout } = await user.shell(`eval "$(ssh-agent)" > /dev/null; echo $SSH_AUTH_SOCK $SSH_AGENT_PID
     ssh-add -q agent.key && mkdir -p away && mv agent.key agent.key.pub away
-    export CLOUD_PROFILE=agent
-    cloud profile edit agent --key-id $(ssh-keygen -l -E md5 -f away/agent.key.pub | cut -d ' ' -f 2) --unset keyFile -q > /dev/null
-    cloud keys rotate --yes < /dev/null; echo "$?"
-    cloud keys rotate --yes --no-encrypt -q -j && cloud account get -q -j > /dev/null && ls .ssh`);
-  expect(outcome.stdout).toMatch(/^2\n\{.*"removed":true.*\}\ncloud-agent-[\d-]+\ncloud-agent-[\d-]+\.pub\n$/s);
-  expect(outcome.stderr).toContain('--no-encrypt');
+    ssh-keygen -l -E md5 -f away/agent.key.pub | cut -d ' ' -f 2`);
+  const [SSH_AUTH_SOCK = '', pid = '', keyId = ''] = stdout.trim().split(/\s+/);
+  try {
+    const asAgent = (line: string) => user.here(line.split(' '), { env: { SSH_AUTH_SOCK, CLOUD_PROFILE: 'agent' } });
+    expect((await asAgent(`profile edit agent --key-id ${keyId} --unset keyFile -q`)).code).toBe(0);
+    expect(await asAgent('keys rotate --yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('--no-encrypt') as string });
+    const rotated = await asAgent('keys rotate --yes --no-encrypt -q -j');
+    expect([rotated.code, JSON.parse(rotated.stdout)]).toEqual([0, expect.objectContaining({ removed: true })]);
+    expect((await asAgent('account get -q -j')).code, 'the new key signs').toBe(0);
+  } finally {
+    process.kill(Number(pid));
+  }
+  const name = expect.stringMatching(/^cloud-agent-[\d-]+$/u) as string;
+  expect(readdirSync(join(user.home, '.ssh')).toSorted()).toEqual([name, expect.stringMatching(/^cloud-agent-[\d-]+\.pub$/u)]);
   expect((await read('agent')).keyFile).toBeUndefined();
 });

@@ -122,35 +122,38 @@ test('an unusable login or key is one clear line, and the directory can be used 
   await expect(start({ ...options, account: '1' })).rejects.toThrow(/a login is a letter/u);
   await expect(start({ ...options, publicKey: 'nonsense' })).rejects.toThrow(/the public key is invalid/u);
   const port = Number(new URL(service.computeUrl).port);
-  await expect(start({ ...options, computePort: port, http: true })).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`);
-  await (await start({ ...options, http: true })).close(0);
+  const usable = { ...options, publicKey: createRsaKey().line, http: true };
+  await expect(start({ ...usable, computePort: port })).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`);
+  await (await start(usable)).close(0);
 });
 
 test('a key that was deleted never comes back: the next start makes another and registers it', async () => {
   const dataDir = join(dir, 'deleted');
-  const first = await start({ dataDir, empty: true });
+  const options = { dataDir, empty: true, http: true };
+  const first = await start(options);
   await first.close(0);
   const other = createRsaKey();
-  await (await start({ dataDir, publicKey: other.line })).close(0);
+  await (await start({ ...options, publicKey: other.line })).close(0);
   const store = await openStore(dataDir);
   await store.write((transaction) => transaction.deleteFrom('keys').where('fingerprint', '=', first.keyId).execute());
   await store.close();
-  const second = await start({ dataDir });
+  const second = await start(options);
   await second.close(0);
   expect([first.keyId, other.fingerprint]).not.toContain(second.keyId);
   const fingerprint = execFileSync('ssh-keygen', ['-y', '-f', second.keyFile ?? '']).toString();
   expect(readPublicKey(fingerprint).fingerprints.md5).toBe(second.keyId);
-  const third = await start({ dataDir });
+  const third = await start(options);
   await third.close(0);
   expect(third.keyId).toBe(second.keyId);
 });
 
 test('a service that ends right after its start does not wait for the trial of the sandbox, and what is known of it stays', async () => {
   const dataDir = join(dir, 'ended-early');
-  await (await start({ dataDir })).close(0);
+  const options = { dataDir, publicKey: createRsaKey().line, empty: true, http: true };
+  await (await start(options)).close(0);
   const known = await readFile(join(dataDir, 'isolation.json'), 'utf8');
   const lines: string[] = [];
-  const second = await start({ dataDir, log: (line) => lines.push(line) });
+  const second = await start({ ...options, log: (line) => lines.push(line) });
   await second.close(0);
   // A trial that ended says what it found.
   expect(lines.filter((line) => /tasks run|jobs are off/u.test(line))).toEqual([]);
