@@ -10,7 +10,7 @@ import { useShared } from '../support/shared-service.ts';
  */
 
 const user = useShared('--http');
-const timeoutMs = 1000;
+const timeoutMs = 500;
 const graceMs = 2000;
 /** Other programs may have the processors for as long as this. */
 const othersMs = 6000;
@@ -31,11 +31,15 @@ beforeAll(async () => {
 afterAll(() => Promise.all([compute.close(), stor.close()]));
 
 /** Runs a command on services that are silent from exchange `at` on. */
-async function run(line: string, at: number): Promise<{ code: number | null; stderr: string; spentMs: number; met: number }> {
+async function run(
+  line: string,
+  at: number,
+  timeout = timeoutMs,
+): Promise<{ code: number | null; stderr: string; spentMs: number; met: number }> {
   const started = performance.now();
   for (const service of [compute, stor]) service.plan('silence', at);
   const urls = ['--url', compute.url, '--stor-url', stor.url];
-  const { code, stderr } = await user.here([...line.split(' '), ...urls, '--timeout', `${timeoutMs}ms`]);
+  const { code, stderr } = await user.here([...line.split(' '), ...urls, '--timeout', `${timeout}ms`]);
   return { code, stderr, spentMs: performance.now() - started, met: compute.happened + stor.happened };
 }
 
@@ -68,7 +72,7 @@ describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
 });
 
 test('after the silence nothing more is tried: one line says so, and no request goes out', async () => {
-  const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4);
+  const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4, 2 * timeoutMs);
   expect(code).toBe(5);
   // The last word is how to go on, when the service is back.
   expect(stderr).toMatch(

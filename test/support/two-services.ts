@@ -3,7 +3,7 @@ import { useLocal, type LocalInfo, type Sandbox } from './sandbox.ts';
 
 /** A user with two local services: profile `local`, and profile `far` for another data directory. */
 export function useTwoServices(...words: string[]): Sandbox & { readonly far: LocalInfo } {
-  const user = useLocal('--http', '--empty', ...words);
+  const user = useLocal('--http', ...words);
   let far: LocalInfo | undefined;
   const data = (): string => `${user.home}/far-data`;
   beforeAll(async () => {
