@@ -9,7 +9,7 @@ import { useShared } from '../support/shared-service.ts';
 
 const user = useShared('--http');
 /** Small, of several pieces, and large enough that another thread hashes; each with data at odd places and a hole at its end. */
-const sizes = { small: 200_000, middle: 3_000_001, large: 40_000_000 };
+const sizes = { small: 200_000, middle: 3_000_001, large: 20_000_000 };
 
 function createSparse(name: string, size: number): void {
   const descriptor = openSync(user.write(name, ''), 'w');
@@ -63,7 +63,7 @@ test('a sparse download that was interrupted, and a file that is continued, end 
   const child = spawn(join(user.home, 'bin/cloud'), [...words, '--bwlimit', '12M'], { cwd: user.home, env: user.env, stdio: 'ignore' });
   const ended = new Promise((resolve) => void child.on('close', resolve));
   const parts = (): string[] => readdirSync(user.home).filter((name) => name.endsWith('.part'));
-  const isUnderWay = (): boolean => parts().some((name) => statSync(join(user.home, name)).size > 10_000_000);
+  const isUnderWay = (): boolean => parts().some((name) => statSync(join(user.home, name)).size > 5_000_000);
   while (!isUnderWay() && child.exitCode === null) await sleep(5);
   child.kill('SIGKILL');
   await ended;
@@ -71,7 +71,7 @@ test('a sparse download that was interrupted, and a file that is continued, end 
   expect((await user.here(words)).code).toBe(0);
   expect([read('broken').equals(read('files/large')), usage('broken') < 1_000_000, parts()]).toEqual([true, true, []]);
   rmSync(join(user.home, 'broken'));
-  user.write('broken', read('files/large').subarray(0, 25_000_000));
+  user.write('broken', read('files/large').subarray(0, 12_500_000));
   expect((await user.here([...words, '--continue'])).code).toBe(0);
   expect([read('broken').equals(read('files/large')), usage('broken') < 1_000_000]).toEqual([true, true]);
 });
