@@ -1,18 +1,17 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 /** Names of objects are names: what changes or removes takes them literally, what reads knows patterns. */
 
-const user = useLocal('--http', '--empty');
+const user = useShared('--http');
 
-/** Fills a directory with empty objects; the content of each is its name. */
+/** Makes a directory with objects; the content of each is its name. */
 async function fill(directory: string, ...names: string[]): Promise<void> {
-  await user.here(['stor', 'rm', '-ry', directory]);
-  await user.here(['stor', 'mkdir', directory]);
-  for (const name of names) await user.here(['stor', 'put', '-', `${directory}/${name}`], { input: name });
+  for (const name of names) user.write(`filled/${directory}/${name}`, name);
+  expect(await user.here(['stor', 'put', '-r', '-T', `filled/${directory}`, directory, '-q'])).toMatchObject({ code: 0, stderr: '' });
 }
 
 async function list(directory: string): Promise<string[]> {
