@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useShared } from '../support/shared-service.ts';
 
 /** A service that answers GetJob and GetMultipartUpload with an empty 204, as the text of the specification has it (object storage, section 4). */
 
-const user = useLocal('--http', '--fault', 'getjob=204,getmultipartupload=204');
+const user = useShared('--http');
+
+beforeAll(async () => {
+  for (const operation of ['getjob', 'getmultipartupload']) await user.json('local', 'faults', 'add', operation, '204');
+});
 
 test('a job is run, watched and listed without the records of the service', async () => {
   await user.line('echo one > one; cloud stor put one one -q');

@@ -2,14 +2,15 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startFaultProxy } from '../support/fault-proxy.ts';
-import { useLocal } from '../support/sandbox.ts';
+import { useShared } from '../support/shared-service.ts';
 
 /** Refusals that must not be taken for something else. */
 
-const user = useLocal('--http', '--fault', 'putobject=409:DirectoryLimitExceeded*3');
+const user = useShared('--http');
 
 test('a directory that is full is a failure, not an object that is there already', async () => {
   user.write('few/a', 'a');
+  await user.json('local', 'faults', 'add', 'putobject', '409:DirectoryLimitExceeded', '--count', '3');
   const one = await user.here(['stor', 'put', 'few/a', 'a', '--no-clobber']);
   expect([one.code, one.stderr.includes('DirectoryLimitExceeded'), one.stderr.includes('exists')]).toEqual([1, true, false]);
   const tree = await user.here(['stor', 'put', '-r', 'few', 'few', '--no-clobber']);
