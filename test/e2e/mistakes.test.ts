@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { splitWords } from '../../src/config/aliases.ts';
 import { followHints } from '../support/follow-hint.ts';
+import { followRequests } from '../support/measured-run.ts';
 import { mistakes } from '../support/mistakes.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { type Outcome } from '../support/sandbox.ts';
@@ -48,8 +49,15 @@ let helped = 0;
 
 let tried = 0;
 
-/** Whether the object storage may hold something else than at the beginning. */
-let isChanged = true;
+/** The requests to the object storage since the call before. */
+let follow: (() => readonly { method: string }[]) | undefined;
+
+/** Gives the object storage what it held at the beginning, if a request can have changed it. */
+async function renew(): Promise<void> {
+  const isChanged = follow?.().some(({ method }) => method !== 'GET' && method !== 'HEAD') ?? true;
+  if (isChanged) await user.here(['stor', 'sync', 'tree', 'stor:', '--delete', '--yes', '--checksum', '-q']);
+  follow = followRequests(user);
+}
 
 test('there are a hundred mistakes or more', () => {
   expect(mistakes.length).toBeGreaterThanOrEqual(100);
@@ -58,7 +66,7 @@ test('there are a hundred mistakes or more', () => {
 describe('what is typed wrongly', () => {
   test.each(mistakes.map((row) => [...row] as const))('cloud %s', async (line, message, hint) => {
     tried += 1;
-    if (isChanged) await user.here(['stor', 'sync', 'tree', 'stor:', '--delete', '--yes', '--checksum', '-q']);
+    await renew();
     const { code, stderr } = await user.here(splitWords(line));
     expect(code).toBeGreaterThan(0);
     const [first = '', ...rest] = generalise(stderr).trimEnd().split('\n');
@@ -74,7 +82,6 @@ describe('what is typed wrongly', () => {
         .join('\n'),
     ).toBe(hint);
     const lines = followHints(line, message, hint);
-    isChanged = lines.some((each) => /cloud (?:stor|jobs|mpu|api) /.test(each)) || /^(?:stor|jobs|mpu|api) /.test(line);
     for (const typed of lines.map((each) => each.replaceAll('HOME', user.home))) {
       const outcome = await type(typed);
       // What looks for the place of a mistake finds it.
