@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, utimesSync, writeFileSync, chmodSync, linkSync 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { archiveEnd, encodeHeader, paddingOf } from '../../src/transfer/tar/header.ts';
+import { type Outcome } from '../support/sandbox.ts';
 import { useShared } from '../support/shared-service.ts';
 
 const user = useShared('--http');
@@ -32,7 +33,7 @@ function makeTree(root: string): void {
 
 test('a tree by GNU tar, stored, and back by GNU tar is the same: names, sizes, times, modes of files and directories, links as files', async () => {
   makeTree(join(user.home, 'tree'));
-  const put = await user.shell('set -o pipefail; tar c --format=pax tree | cloud stor put --untar - kept/trees -p --modes -q');
+  const put = await user.shell('set -o pipefail; tar c --format=pax --sort=name tree | cloud stor put --untar - kept/trees -p --modes -q');
   expect([put.code, put.stderr]).toEqual([0, '']);
   const got = await user.shell('mkdir out && set -o pipefail; cloud stor get -r kept/trees/tree --tar -q | tar xp -C out');
   expect([got.code, got.stderr.replaceAll(/^tar: .*(?:in the future|implausibly old).*\n/gm, '')]).toEqual([0, '']);
@@ -51,27 +52,37 @@ test('a tree by GNU tar, stored, and back by GNU tar is the same: names, sizes, 
   expect(new Set(stats.map(({ etag }) => etag)).size).toBe(1);
 });
 
+/** An archive that GNU tar makes. */
+const archive = async (words: string): Promise<Buffer> => (await user.shell(`tar c ${words}`)).bytes;
+
+const untar = (input: Buffer, ...words: string[]): Promise<Outcome> => user.here(['stor', 'put', '--untar', '-', ...words], { input });
+
 test('the own archive stored again is the same tree; other formats, -T, filters, dry runs and --no-clobber', async () => {
-  const again = await user.shell(
-    'set -o pipefail; cloud stor get -r -T kept/trees/tree --tar -q | cloud stor put --untar - again --modes -q',
-  );
-  expect([again.code, again.stderr]).toEqual([0, '']);
+  const own = await user.here(['stor', 'get', '-r', '-T', 'kept/trees/tree', '--tar', '-q']);
+  const again = await untar(own.bytes, 'again', '--modes', '-q');
+  expect([own.code, own.stderr, again.code, again.stderr]).toEqual([0, '', 0, '']);
   const difference = await user.here(['stor', 'diff', 'stor:kept/trees/tree', 'stor:again', '--checksum', '-j']);
   // Links had the content type of what they led to.
   const changed = (JSON.parse(difference.stdout) as { rel: string; reason: string }[]).map(({ rel, reason }) => `${rel} ${reason}`);
   expect([difference.code, changed]).toEqual([0, ['hard headers', 'link headers']]);
   for (const format of ['gnu', 'v7', 'ustar'])
-    expect((await user.shell(`tar c --format=${format} -C tree none hard | cloud stor put --untar - ${format} -q 2>&1`)).stdout).toBe('');
+    expect(await untar(await archive(`--format=${format} -C tree none hard`), format, '-q'), format).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
   const chosen = await user.json<{ path: string }[]>('stor', 'find', 'gnu', '--type', 'f');
   expect(chosen.map(({ path }) => path)).toEqual(['/demo/stor/gnu/hard', '/demo/stor/gnu/none']);
-  const dry = await user.shell('tar c tree | cloud stor put --untar - dry -n --exclude large -j');
+  const dry = await untar(await archive('tree'), 'dry', '-n', '--exclude', 'large', '-j');
   const rehearsed = (JSON.parse(dry.stdout) as { to: string }[]).map(({ to }) => to.replace('/demo/stor/dry/', ''));
   expect(rehearsed).toEqual(expect.arrayContaining(['tree', 'tree/empty', 'tree/none', 'tree/a b/ü/f.txt']));
   expect(rehearsed).not.toContain('tree/large');
   expect((await user.here(['stor', 'ls', 'dry'])).code).toBe(3);
-  await user.shell('cd tree && echo other > none && tar c none | cloud stor put --untar - gnu --no-clobber -q');
+  user.write('tree/none', 'other\n');
+  await untar(await archive('-C tree none'), 'gnu', '--no-clobber', '-q');
   expect((await user.here(['stor', 'cat', 'gnu/none'])).stdout).toBe('');
-  const picked = await user.shell('cloud stor get -r kept/trees/tree --tar -q --include deep | tar t --quoting-style=literal');
+  const deep = await user.here(['stor', 'get', '-r', 'kept/trees/tree', '--tar', '-q', '--include', 'deep']);
+  const picked = await user.shell('tar t --quoting-style=literal', { input: deep.bytes });
   expect(picked.stdout).toBe(`tree/a b/ü/${'x'.repeat(120)}/deep\n`);
 });
 
@@ -118,6 +129,6 @@ test('what makes no sense is refused, and what vanishes is told', async () => {
     expect((await user.here(['stor', ...words])).code).toBe(2);
   expect((await user.here(['stor', 'get', '-r', 'kept', 'no-such', '--tar'])).code).toBe(3);
   expect((await user.here(['stor', 'put', '--untar', 'no-such.tar', 'y'])).code).toBe(2);
-  const limited = await user.shell('tar c tree | cloud stor put --untar - limited --max-size 1M -q');
+  const limited = await untar(await archive('tree'), 'limited', '--max-size', '1M', '-q');
   expect([limited.code, limited.stderr]).toEqual([1, expect.stringContaining('more than 1048576 bytes (--max-size)')]);
 });
