@@ -14,9 +14,8 @@ const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
 test('a name with a newline is one line, quoted as git does, and whole with -0', async () => {
-  const made = await user.shell(`echo x | cloud stor put -q - 'odd/two
-lines' -p && echo x | cloud stor put -q - odd/one`);
-  expect([made.code, made.stderr]).toEqual([0, '']);
+  for (const name of ['odd/two\nlines', 'odd/one'])
+    expect(await user.here(['stor', 'put', '-q', '-', name, '-p'], { input: 'x\n' })).toMatchObject({ code: 0, stderr: '' });
   const lines = ['odd/one', String.raw`"odd/two\nlines"`];
   const names = async (...words: string[]): Promise<string> => (await user.here(words)).stdout;
   expect(await names('stor', 'ls', 'odd', '-o', 'name')).toBe('one\n"two\\nlines"\n');
