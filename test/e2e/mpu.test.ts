@@ -61,14 +61,12 @@ test('what no service would commit is refused before it is sent', async () => {
 });
 
 test('a file goes up whole in parts, and a pipe of unknown length', async () => {
-  const content = randomBytes(13 * mebibyte);
+  const content = randomBytes(11 * mebibyte);
   user.write('file', content);
   const [stored] = await user.json<{ size: number }[]>('mpu', 'upload', 'file', 'deep/file', '-p', '--part-size', '5M');
   expect(stored?.size).toBe(content.length);
   expect((await user.here(['stor', 'cat', 'deep/file'])).bytes.equals(content)).toBe(true);
-  const piped = await user.shell(
-    'cat file file | cloud mpu upload - piped --part-size 5M -q && cloud stor get piped | cmp - <(cat file file)',
-  );
+  const piped = await user.shell('cat file | cloud mpu upload - piped --part-size 5M -q && cloud stor get piped | cmp - file');
   expect(piped).toMatchObject({ code: 0, stdout: '', stderr: '' });
   expect((await user.here(['mpu', 'upload', 'file', 'no/such/dir/file'])).stderr).toContain('cloud mpu upload -p');
   expect(await user.json('mpu', 'list')).toEqual([]);

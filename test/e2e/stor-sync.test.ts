@@ -119,7 +119,7 @@ test('--delete asks, and changes nothing without an answer, from an empty source
     [['kept', 'stor:kept', '--delete', '-y', '--max-delete', '1'], /2 entries of stor:\S+ would be deleted, more than --max-delete 1/],
   ];
   for (const [words, message] of refused) {
-    const { code, stderr } = await user.cloud(['stor', 'sync', ...words]);
+    const { code, stderr } = await user.here(['stor', 'sync', ...words]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   }
   expect((await user.json<{ name: string }[]>('stor', 'ls', 'kept')).map(({ name }) => name)).toEqual(['x', 'y', 'z']);

@@ -8,9 +8,8 @@ import { useShared } from '../support/shared-service.ts';
 const user = useShared('--http');
 
 test('sync sees another content of the same size and time', async () => {
-  await user.shell(
-    'mkdir same; echo one > same/a; echo one > same/b; touch -d 2020-01-01 same/*; cloud stor sync -q same stor:same; cloud stor sync -q same stor:same',
-  );
+  await user.shell('mkdir same; echo one > same/a; echo one > same/b; touch -d 2020-01-01 same/*');
+  for (const _ of ['new', 'known']) expect((await user.here(['stor', 'sync', '-q', 'same', 'stor:same'])).code).toBe(0);
   await user.shell('echo two > same/a; touch -d 2020-01-01 same/a; chmod 600 same/b');
   const { code, stdout } = await user.here(['stor', 'sync', 'same', 'stor:same', '-o', 'name']);
   expect([code, stdout]).toEqual([0, 'a\n']);
