@@ -11,7 +11,7 @@ import { useShared } from '../support/shared-service.ts';
 /** What the user writes while an object is on its way to a file stays as the user wrote it. */
 
 const user = useShared('--http');
-const large = randomBytes(5_000_000);
+const large = randomBytes(2_500_000);
 
 beforeAll(async () => {
   user.write('source/small', 'of the service');
