@@ -15,7 +15,7 @@ let onRequest: (method: string) => void = () => undefined;
 
 beforeAll(async () => {
   proxy = await startFaultProxy(user.local.storUrl, (method) => (onRequest(method), 'none'), 1);
-  for (const name of ['a', 'b', 'c/d']) user.write(`ph/${name}`, randomBytes(400_000));
+  for (const name of ['a', 'b', 'c/d']) user.write(`ph/${name}`, randomBytes(150_000));
   await user.here(['stor', 'put', '-r', 'ph', 'pics', '-q']);
 });
 
