@@ -4,11 +4,11 @@ import { sql, type Kysely } from 'kysely';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from '../../src/server/store/postgres/open.ts';
 import { collect, type Collected, type CollectOptions } from '../../src/server/cluster-collector.ts';
-import { openStore } from '../../src/server/store/open.ts';
 import type { Store } from '../../src/server/store/store.ts';
 import { chooseTestS3 } from './byte-stores.ts';
 import type { Schema } from '../../src/server/store/schema.ts';
 import { takeLease, type Lease } from '../../src/server/store/postgres/lease.ts';
+import { openNewStore } from './new-store.ts';
 import { preparePostgresPrograms } from './postgres-programs.ts';
 import { runStatement, startPostgres, type TestPostgres } from './postgres.ts';
 
@@ -115,7 +115,7 @@ export async function collectContents(
 /** An empty store for a test: on PostgreSQL in a run that has one, else on SQLite; its contents are where the run has them. */
 export async function openTestStore(dir: string): Promise<Store> {
   if (!runsOnPostgres()) {
-    const store = await openStore(dir);
+    const store = await openNewStore(dir);
     // A flush to the disk takes longer than all else that a request does; what survives a power failure is proven elsewhere.
     await sql`PRAGMA synchronous=OFF`.execute(store.db);
     return store;

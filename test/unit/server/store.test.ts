@@ -10,13 +10,14 @@ import { readAll, streamOf } from '../../../src/api/message.ts';
 import { LocalError } from '../../../src/base/errors.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import { openStore, type FileStore } from '../../../src/server/store/open.ts';
+import { openNewStore } from '../../support/new-store.ts';
 
 let dir = '';
 let store: FileStore;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cloud-store-'));
-  store = await openStore(dir);
+  store = await openNewStore(dir);
 });
 
 afterEach(async () => {
@@ -97,7 +98,7 @@ describe('the data directory', () => {
     await store.close();
     await expect(openStore(dir)).rejects.toThrow(/written by a newer release \(version 99, this one knows \d+\)/u);
     await rm(dir, { recursive: true });
-    store = await openStore(dir);
+    store = await openNewStore(dir);
   });
 
   test('a file that is no database is refused in one line', async () => {
@@ -106,7 +107,7 @@ describe('the data directory', () => {
     await writeFile(join(dir, 'cloud.db'), randomBytes(8192));
     await expect(openStore(dir)).rejects.toThrow(/cannot be opened as a database/u);
     await rm(dir, { recursive: true });
-    store = await openStore(dir);
+    store = await openNewStore(dir);
   });
 
   test('only its owner can read it', async () => {
