@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { compute } from '../../src/api/compute.ts';
 import { readAll, type Body, type Headers, type HttpResponse, type Request } from '../../src/api/message.ts';
 import type { ServiceName } from '../../src/api/operation.ts';
+import { lazily } from '../../src/base/lazily.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
 import { createSecondHandlers } from '../../src/server/compute/second-images.ts';
 import type { Connection } from '../../src/server/http/handler.ts';
@@ -127,11 +128,21 @@ export function signUrl(
 async function readResponse(service: Service, request: Request, connection: Connection): Promise<TestReply> {
   const response = await service(request, connection);
   const bytes = await readAll(response.body);
-  const text = Buffer.from(bytes).toString();
-  const isJson = response.headers['content-type'] === 'application/json' && text !== '';
-  const json: unknown = isJson ? JSON.parse(text) : undefined;
+  // Not every body is text: many are megabytes of random bytes.
+  const decode = lazily(() => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString());
+  const isJson = response.headers['content-type'] === 'application/json' && bytes.length > 0;
+  const json: unknown = isJson ? JSON.parse(decode()) : undefined;
   const code = typeof json === 'object' && json !== null && 'code' in json ? String(json.code) : undefined;
-  return { status: response.status, headers: response.headers, bytes, text, json, code };
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    get text() {
+      return decode();
+    },
+    json,
+    code,
+  };
 }
 
 function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
