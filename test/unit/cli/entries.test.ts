@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storage } from '../../../src/api/storage.ts';
 import { createClient, type StorageClient } from '../../../src/client/client.ts';
@@ -58,13 +59,13 @@ describe('paths of a large directory', () => {
   beforeAll(async () => {
     service = await createTestService();
     await service.storage('PUT', folder, { headers: { 'content-type': 'application/json; type=directory' } });
-    const shared = { parent: folder, type: 'object', mtime: 0, headers: '{}', role_tags: '[]', children: 0, size: 1, copies: 2 } as const;
-    const names = Array.from({ length: count }, (_, at) => `n${String(at).padStart(6, '0')}`);
+    // Made by the database: a hundred thousand rows of the query builder take ten times as long.
+    const numbers = sql`with recursive numbers(n) as (select 0 union all select n + 1 from numbers where n + 1 < ${count})`;
+    const shared = sql`${folder}, 'object', 0, '{}', '[]', 0, 1, 2, ''`;
     await service.store.write(async (transaction) => {
-      for (let at = 0; at < names.length; at += 1000) {
-        const rows = names.slice(at, at + 1000).map((name) => ({ ...shared, name, etag: name, md5: '', content: null }));
-        await transaction.insertInto('entries').values(rows).execute();
-      }
+      await sql`${numbers}
+        insert into entries (parent, type, mtime, headers, role_tags, children, size, copies, md5, name, etag)
+        select ${shared}, printf('n%06d', n), printf('n%06d', n) from numbers`.execute(transaction);
     });
   });
   afterAll(async () => await service.close());
