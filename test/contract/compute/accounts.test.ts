@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { derivePublicKey } from '../../../src/auth/public-key.ts';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { createEcdsaKey, createRsaKey, createTestService, type TestService } from '../../support/service.ts';
 
 let service: TestService;
@@ -24,6 +25,8 @@ async function createUser(login: string, more: object = {}): Promise<Record<stri
 }
 
 describe('users', () => {
+  useQuickPasswords();
+
   test('create, get by login and id, list, update, delete', async () => {
     const response = await service.compute('POST', '/my/users', {
       json: { login: 'Bob', email: 'bob@example.com', password, firstName: 'Bob', city: '' },
@@ -153,6 +156,8 @@ describe('passwords', () => {
 });
 
 describe('keys of a sub-user', () => {
+  useQuickPasswords();
+
   test('create, get, list, sign with it, delete', async () => {
     const { id = '' } = await createUser('kim');
     const key = createRsaKey();
@@ -192,7 +197,7 @@ describe('attestation', () => {
   /** A certificate by openssl: of an authority, or of a key whose device wants a PIN once (2) and always a touch (2). */
   function certify(name: string, issuer: string | undefined, days: string): string {
     const { key, pem } = files(name);
-    openssl('genpkey', '-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048', '-out', key);
+    writeFileSync(key, createRsaKey().privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     if (issuer === undefined) openssl('req', '-x509', '-key', key, '-subj', `/CN=${name}`, '-days', days, '-out', pem);
     else {
       const [request, extensions] = [join(dir, `${name}.csr`), join(dir, `${name}.ext`)];

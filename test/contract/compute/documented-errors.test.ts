@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
 import type { Operation } from '../../../src/api/operation.ts';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { createEcdsaKey } from '../../support/service.ts';
 import { machineOf, operatorImage, second, useImages } from './image-service.ts';
 
@@ -110,6 +111,7 @@ const cases: readonly Case[] = [
   },
 ];
 
+useQuickPasswords();
 const images = useImages();
 let userId = '';
 

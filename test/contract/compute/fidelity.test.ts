@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFaults } from '../../../src/server/faults/rules.ts';
 import type { ServiceSettings } from '../../../src/server/settings.ts';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { createTestService, type TestService } from '../../support/service.ts';
+
+useQuickPasswords();
 
 let service: TestService | undefined;
 let time = Date.now();

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { createTestService, type Sending, type TestReply, type TestService } from '../../support/service.ts';
+
+useQuickPasswords();
 
 let service: TestService;
 const ids: Record<string, string> = {};

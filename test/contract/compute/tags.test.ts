@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import {
   addUser,
   createEcdsaKey,
@@ -8,6 +9,8 @@ import {
   type TestReply,
   type TestService,
 } from '../../support/service.ts';
+
+useQuickPasswords();
 
 let service: TestService;
 const userKey = createRsaKey();

@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listen } from '../../../src/server/http/listen.ts';
 import { exchangeRaw } from '../../support/raw-http.ts';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { createTestService, signUrl, type Sending, type TestReply, type TestService } from '../../support/service.ts';
 
 /** What deployed compute services do, line by line ("Second edition" of the decisions on the compute service). */
+
+useQuickPasswords();
 
 let service: TestService;
 beforeAll(async () => {

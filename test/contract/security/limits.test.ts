@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serviceLimits, type LimitName } from '../../../src/api/service-limits.ts';
 import { kebab } from '../../../src/config/settings.ts';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { addUser, createEcdsaKey, createTestService, type TestReply, type TestService } from '../../support/service.ts';
 
 const small: Partial<Record<LimitName, number>> = {
@@ -18,6 +19,8 @@ const small: Partial<Record<LimitName, number>> = {
   openUploads: 1,
   parameterBytes: 2000,
 };
+
+useQuickPasswords();
 
 let service: TestService;
 let unlimited: TestService;

@@ -7,10 +7,13 @@ import { listTaggable, readState, readTags } from '../../../src/rbac/state.ts';
 import { createTestContext } from '../../support/compute-context.ts';
 import { createDocumentEditor } from '../../support/random-document.ts';
 import { seed } from '../../support/scale.ts';
+import { useQuickPasswords } from '../../support/quick-crypto.ts';
 import { createRsaKey, createTestService, type TestService } from '../../support/service.ts';
 
 /** How many random documents are applied one after the other; test/proof/documents.test.ts applies more, through the program. */
 const edits = 5;
+
+useQuickPasswords();
 
 let service: TestService;
 beforeAll(async () => {
