@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { useSharedPairs } from '../../support/quick-crypto.ts';
+import { createEcdsaKey } from '../../support/rsa-keys.ts';
 import { useHere } from '../../support/run-here.ts';
 import { commands } from '../../unit/cli/tree.ts';
 import { nasty, raw, serveHostile } from './hostile-service.ts';
@@ -8,6 +10,12 @@ import { nasty, raw, serveHostile } from './hostile-service.ts';
 const here = useHere();
 writeFileSync(join(here.home, nasty.replaceAll(/[\r\n]/gu, '')), 'x');
 writeFileSync(join(here.home, 'x'), 'CAN listkeys');
+
+/** Signing takes less time with this key than with an RSA key. */
+const keyFile = join(here.home, 'ecdsa.pem');
+writeFileSync(keyFile, createEcdsaKey().privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+
+useSharedPairs();
 
 /** Commands that are about this machine, wait for what never comes, or hand on bytes as they are because that is what they are for. */
 const others =
@@ -54,7 +62,13 @@ describe.each(['answers', 'refuses'] as const)('a service that %s with control s
     ] as const) {
       const argv = [...words(path, command), '-o', format, ...(choose(path, [['-vv'], [], []]) ?? [])];
       const texts = await here.run(argv, {
-        env: { CLOUD_URL: service.computeUrl, CLOUD_STOR_URL: service.storUrl, EDITOR: 'true' },
+        env: {
+          CLOUD_URL: service.computeUrl,
+          CLOUD_STOR_URL: service.storUrl,
+          CLOUD_KEY_FILE: keyFile,
+          CLOUD_STOR_ECDSA: 'true',
+          EDITOR: 'true',
+        },
         isTerminal,
       });
       expect([argv.join(' '), findOrders(texts, isTerminal, format)]).toEqual([argv.join(' '), undefined]);
