@@ -24,7 +24,7 @@ function fillSshDir(): string {
   makeKey(folder, 'id_ed25519', '-t', 'ed25519');
   makeKey(folder, 'work', '-t', 'rsa', '-b', '2048', '-m', 'PEM');
   makeKey(folder, 'secret', '-t', 'rsa', '-b', '2048');
-  run('ssh-keygen', ['-q', '-p', '-f', join(folder, 'secret'), '-P', '', '-N', 'sesame']);
+  run('ssh-keygen', ['-q', '-p', '-a', '1', '-f', join(folder, 'secret'), '-P', '', '-N', 'sesame']);
   makeKey(folder, 'bare', '-t', 'rsa', '-b', '2048');
   rmSync(join(folder, 'bare.pub'));
   makeDsaKey(folder, 'old_dsa');
@@ -112,7 +112,7 @@ describe('finding a key by file, and the default key', () => {
   it('spares the passphrase when the agent holds the same key', async () => {
     const encrypted = join(root, 'encrypted');
     copyFileSync(inAgent, encrypted);
-    run('ssh-keygen', ['-q', '-p', '-f', encrypted, '-P', '', '-N', 'sesame']);
+    run('ssh-keygen', ['-q', '-p', '-a', '1', '-f', encrypted, '-P', '', '-N', 'sesame']);
     expect((await findSigner({ keyFile: encrypted, agentSocket: socket, sshDir })).source).toBe('ssh-agent');
   });
 

@@ -4,7 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { loadPrivateKey } from '../../support/private-key.ts';
 import { chooseAlgorithm } from '../../../src/auth/signer.ts';
 import { KeyError } from '../../../src/base/errors.ts';
-import { catchError, makeDsaKey, makeFolder, makeKey, run, runOpenssl, showFingerprint, verifyByOpenssl, writePrivate } from './witness.ts';
+import {
+  catchError,
+  makeDsaKey,
+  makeFolder,
+  makeKey,
+  run,
+  runOpenssl,
+  showFingerprint,
+  verifyByLibrary,
+  verifyByOpenssl,
+  writePrivate,
+} from './witness.ts';
 
 const folder = makeFolder();
 const text = 'date: Sat, 01 Feb 2025 10:11:12 GMT';
@@ -22,7 +33,7 @@ function convertToPem(path: string): string {
 function encrypt(pem: string): string[] {
   const openssh = `${pem}.openssh`;
   copyFileSync(pem, openssh);
-  run('ssh-keygen', ['-q', '-p', '-a', '2', '-f', openssh, '-P', '', '-N', passphrase]);
+  run('ssh-keygen', ['-q', '-p', '-a', '1', '-f', openssh, '-P', '', '-N', passphrase]);
   const traditional = writePrivate(folder, `${pem.slice(folder.length + 1)}.traditional`, '');
   runOpenssl('pkey', '-in', pem, '-traditional', '-aes128', '-passout', `pass:${passphrase}`, '-out', traditional);
   const pkcs8 = writePrivate(folder, `${pem.slice(folder.length + 1)}.pkcs8`, '');
@@ -47,12 +58,15 @@ describe.each(keys)('a private key of type $name', ({ name, make }) => {
     copyFileSync(pem, openssh);
     run('ssh-keygen', ['-q', '-p', '-f', openssh, '-P', '', '-N', '']);
     const pkcs8 = writePrivate(folder, `${name}.plain8`, runOpenssl('pkcs8', '-in', pem, '-topk8', '-nocrypt'));
+    const md5 = showFingerprint(pem, 'md5');
     for (const file of [path, openssh, pem, pkcs8]) {
       const signer = await loadPrivateKey(file);
       expect(signer.source).toBe(file);
-      expect(signer.publicKey.fingerprints.md5).toBe(showFingerprint(pem, 'md5'));
+      expect(signer.publicKey.fingerprints.md5).toBe(md5);
       const { hash } = chooseAlgorithm(signer);
-      expect(verifyByOpenssl(folder, pem, hash, text, await signer.sign(text, hash))).toBe(true);
+      const signature = await signer.sign(text, hash);
+      expect(verifyByLibrary(pem, hash, text, signature), file).toBe(true);
+      if (file === path) expect(verifyByOpenssl(folder, pem, hash, text, signature)).toBe(true);
     }
   });
 
@@ -68,14 +82,14 @@ describe.each(keys)('a private key of type $name', ({ name, make }) => {
         [file, 2],
       ]);
       const { hash } = chooseAlgorithm(signer);
-      expect(verifyByOpenssl(folder, pem, hash, text, await signer.sign(text, hash))).toBe(true);
+      expect(verifyByLibrary(pem, hash, text, await signer.sign(text, hash)), file).toBe(true);
     }
   });
 });
 
 describe('private keys that cannot be used', () => {
   const path = makeKey(folder, 'locked', '-t', 'rsa', '-b', '2048');
-  run('ssh-keygen', ['-q', '-p', '-a', '2', '-f', path, '-P', '', '-N', passphrase]);
+  run('ssh-keygen', ['-q', '-p', '-a', '1', '-f', path, '-P', '', '-N', passphrase]);
 
   it('gives up after three wrong passphrases', async () => {
     let asked = 0;
@@ -106,7 +120,7 @@ describe('private keys that cannot be used', () => {
 
   it('never asks for the passphrase of an Ed25519 key, which cannot sign', async () => {
     const ed25519 = makeKey(folder, 'ed25519', '-t', 'ed25519');
-    run('ssh-keygen', ['-q', '-p', '-a', '2', '-f', ed25519, '-P', '', '-N', passphrase]);
+    run('ssh-keygen', ['-q', '-p', '-a', '1', '-f', ed25519, '-P', '', '-N', passphrase]);
     const signer = await loadPrivateKey(ed25519);
     expect(signer.publicKey.type).toBe('ed25519');
     expect((await catchError(signer.sign(text, 'sha512'))).message).toContain('Ed25519 keys cannot sign for these services');

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -70,6 +71,11 @@ export function verifyByOpenssl(folder: string, pem: string, hash: string, text:
   } finally {
     rmSync(file);
   }
+}
+
+/** The same by the library of openssl, which is in this process: for signatures beside one that the program has verified. */
+export function verifyByLibrary(pem: string, hash: string, text: string, signature: Uint8Array): boolean {
+  return verify(hash, Buffer.from(text), createPublicKey(readFileSync(pem)), signature);
 }
 
 /** The base64 signature that openssl makes of the text. */
