@@ -35,6 +35,7 @@ import { readStep } from '../../../src/transfer/sync/steps.ts';
 import { findUnfinished } from '../../../src/transfer/upload/unfinished.ts';
 import { createMatcher } from '../../../src/transfer/tree/wildcard.ts';
 import type { World } from '../../../src/base/world.ts';
+import { anyCodePoint } from '../../support/code-points.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloud-hostile-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -62,7 +63,7 @@ async function expectOwnLater(parse: () => Promise<unknown>, ...own: readonly Er
 function near(...pieces: readonly string[]): fc.Arbitrary<string> {
   const piece = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...pieces) },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+    { weight: 1, arbitrary: fc.string({ unit: anyCodePoint, maxLength: 6 }) },
   );
   return fc.array(piece, { maxLength: 12 }).map((parts) => parts.join(''));
 }

@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { parse } from 'yaml';
 import { expect, test } from 'vitest';
 import { record, records } from '../../../src/output/kinds.ts';
+import { anyCodePoint } from '../../support/code-points.ts';
 import { pipe, show } from './capture.ts';
 
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCodePoint }),
   fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', '\t', '\\', ' ', 'a', '\u001b', '\u0085', '\u2028', '#', ':', '-', '\u202e') }),
 );
 /** As a response has it: JSON has no -0. */
