@@ -20,10 +20,13 @@ function attempt<T>(parse: () => T): T | string {
 }
 
 test.each(commands)('a line of nothing but arguments means the same of %s with and without the parser of options', (path, command) => {
-  for (let count = 0; count <= 4; count += 1) {
-    const choices = Object.values(command.arguments).map(({ choices: [choice] = [] }) => choice);
-    const words = Array.from({ length: count }, (_, at) => choices[at] ?? `word ${at}`);
-    for (const given of [words, words.map(() => 'none')]) {
+  const places = Object.values(command.arguments);
+  // Up to one too many, where there can be.
+  const most = places.at(-1)?.variadic === true ? 4 : places.length + 1;
+  for (let count = 0; count <= most; count += 1) {
+    const words = Array.from({ length: count }, (_, at) => places[at]?.choices?.[0] ?? `word ${at}`);
+    const wrong = places.slice(0, count).some(({ choices }) => choices !== undefined) ? [words.map(() => 'none')] : [];
+    for (const given of [words, ...wrong]) {
       const plain = attempt(() => parsePlainLine(command, given));
       const parsed = attempt(() => parseCommandLine(command, path.split(' '), given));
       if (plain === undefined) expect(parsed).toMatch(/Error: (missing argument|too many arguments)/);
@@ -32,18 +35,39 @@ test.each(commands)('a line of nothing but arguments means the same of %s with a
   }
 });
 
-test.each(commands)('flags mean the same of %s with and without the parser of options', (path, command) => {
-  const flags = Object.entries({ ...globalOptions(), ...command.options }).filter(([, { kind }]) => kind === 'flag');
-  const letters = flags.flatMap(([name, { short }]) =>
+/** Letters that an earlier command has too. */
+const known = new Set<string>();
+
+/**
+ * Lines of flags, each with whether the parser of options may be needed. The flags of all commands are given alone, and in each order of
+ * two letters, to one command of those that have the same letters; the others get them at once, and each letter after another one.
+ */
+function listLines(command: AnyCommand): [words: string[], mayNeedParser: boolean][] {
+  const all = Object.entries({ ...globalOptions(), ...command.options }).filter(([, { kind }]) => kind === 'flag');
+  const letters = all.flatMap(([name, { short }]) =>
     short === undefined || (name in globalOptions() && isTaken(command, short)) ? [] : [short],
   );
+  const isKnown = known.has(letters.join(''));
+  known.add(letters.join(''));
+  const names = all.map(([name]) => `--${kebab(name)}`);
+  const single = names.filter((_, at) => !isKnown || (all[at]?.[0] ?? '') in command.options);
+  const clusters = letters.flatMap((letter, at) =>
+    (isKnown ? letters.slice(at - 1, at || undefined) : letters).map((other) => `-${letter}${other}`),
+  );
+  return [
+    [names, false],
+    ...[...single, ...letters.map((letter) => `-${letter}`)].map((flag): [string[], boolean] => [[flag], false]),
+    ...clusters.map((cluster): [string[], boolean] => [[cluster], true]),
+  ];
+}
+
+test.each(commands)('flags mean the same of %s with and without the parser of options', (path, command) => {
   const choices = Object.values(command.arguments).map(({ choices: [choice] = [] }) => choice ?? 'word');
-  const clusters = letters.flatMap((letter) => letters.map((other) => `-${letter}${other}`));
-  for (const flag of [...flags.map(([name]) => `--${kebab(name)}`), ...letters.map((letter) => `-${letter}`), ...clusters]) {
-    const words = [...choices.slice(0, 1), flag, ...choices.slice(1)];
+  for (const [flags, mayNeedParser] of listLines(command)) {
+    const words = [...choices.slice(0, 1), ...flags, ...choices.slice(1)];
     const plain = parsePlainLine(command, words);
     if (plain !== undefined) expect(plain).toEqual(parseCommandLine(command, path.split(' '), words));
-    else expect(clusters).toContain(flag);
+    else expect(mayNeedParser, words.join(' ')).toBe(true);
   }
 });
 
