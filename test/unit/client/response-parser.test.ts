@@ -71,7 +71,7 @@ function readByNode(bytes: Buffer, method = 'GET'): Promise<Omit<Exclude<Outcome
   });
 }
 
-const rounds = scale(3000, 100_000);
+const rounds = scale(1000, 100_000);
 const whole = (text: string, method?: string): Outcome => read([Buffer.from(text, 'latin1')], method);
 const { below, pick } = createDraw(createRandom(20_261_121));
 
