@@ -8,8 +8,8 @@ import { createAuthority, createServerCertificate } from '../../../src/auth/auth
 import { createSocketSender } from '../../../src/http/sockets.ts';
 import type { Sender } from '../../../src/http/send.ts';
 
-/** Bodies that are long enough to be taken past the parser. */
-const content = randomBytes(40 * 1024 * 1024 + 7);
+/** Long enough to be taken past the parser, as bodies from 8 MiB are. */
+const content = randomBytes(12 * 1024 * 1024 + 7);
 let server: Server;
 let base: string;
 let ca: string;
@@ -54,6 +54,8 @@ async function get(path: string, by = sender): Promise<AsyncIterable<Uint8Array>
   return (await by.send({ method: 'GET', url: new URL(path, base), headers: {} })).body;
 }
 
+const whole = createHash('sha256').update(content).digest('hex');
+
 function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
@@ -79,7 +81,7 @@ test.each(['/whole', '/chunked'])(
         yield piece;
       }
     }
-    expect(digest(await readAll(counted()))).toBe(digest(content));
+    expect(digest(await readAll(counted()))).toBe(whole);
     if (path === '/whole') expect(count).toBeLessThan(content.length / 16_384 / 2);
   },
 );
@@ -90,10 +92,10 @@ test('who takes the pieces slowly, and keeps all of them, has each as it came', 
     pieces.push(piece);
     if (pieces.length % 50 === 0) await sleep(5);
   }
-  expect(digest(Buffer.concat(pieces))).toBe(digest(content));
+  expect(digest(Buffer.concat(pieces))).toBe(whole);
 });
 
-test.each([1, 100_000, 35 * 1024 * 1024])('one that is cut after %d bytes gives these, and then fails', async (bytes) => {
+test.each([1, 100_000, 10 * 1024 * 1024])('one that is cut after %d bytes gives these, and then fails', async (bytes) => {
   const { bytes: came, error } = await readUntilFailure(`/cut/${bytes}`);
   expect(error).toMatchObject({ code: 'ECONNRESET' });
   expect(digest(came)).toBe(digest(content.subarray(0, came.length)));

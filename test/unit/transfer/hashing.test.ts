@@ -23,26 +23,28 @@ async function hashInPieces(content: Uint8Array, size: number | undefined, piece
 
 test('any content in pieces of any size, here and on the other thread, several at once', async () => {
   const contents = [0, 1, mebibyte - 1, mebibyte, 4 * mebibyte, 9 * mebibyte + 7].map((size) => randomBytes(size));
+  const expected = contents.map(md5);
   for (const piece of [16_384, 100_003, 7 * mebibyte]) {
     const digests = await Promise.all(contents.map((content) => hashInPieces(content, undefined, piece)));
-    expect(digests).toEqual(contents.map(md5));
-    expect(await hashInPieces(contents[1] ?? randomBytes(1), 1, piece)).toBe(md5(contents[1] ?? randomBytes(1)));
+    expect(digests).toEqual(expected);
+    expect(await hashInPieces(contents[1] ?? randomBytes(1), 1, piece)).toBe(expected[1]);
   }
 });
 
 test('a piece larger than all memory of the thread, and a hasher that is dropped', async () => {
-  const content = randomBytes(40 * mebibyte);
+  const content = randomBytes(18 * mebibyte);
+  const expected = md5(content);
   const hasher = hashing.start(content.length);
   await hasher.update(content);
-  expect(await hasher.digest()).toBe(md5(content));
+  expect(await hasher.digest()).toBe(expected);
   const dropped = hashing.start(undefined);
   await dropped.update(content.subarray(0, 3 * mebibyte));
   await dropped.drop();
-  expect(await hashInPieces(content, content.length, 65_536)).toBe(md5(content));
+  expect(await hashInPieces(content, content.length, 65_536)).toBe(expected);
 });
 
 describe('bytes that are written too', () => {
-  const content = randomBytes(20 * mebibyte);
+  const content = randomBytes(17 * mebibyte);
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'cloud-hashing-'));
@@ -85,7 +87,8 @@ describe('bytes that are written too', () => {
     await expect(write()).rejects.toMatchObject({ code: 'ENOSPC', syscall: 'write' });
     await hasher.drop();
     closeSync(handle);
-    expect(await hashInPieces(content, content.length, 65_536)).toBe(md5(content));
+    const next = content.subarray(0, 3 * mebibyte);
+    expect(await hashInPieces(next, next.length, 65_536)).toBe(md5(next));
   });
 
   test('a full disk is told at the very end of an object too that came without an MD5', async () => {
