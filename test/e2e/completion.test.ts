@@ -89,6 +89,15 @@ for (const shell of shells)
     testCompletion(shell);
   });
 
+describe.skipIf(lacks('fish'))('the script of fish', () => {
+  const sandbox = useSandbox();
+
+  it('has no line that fish refuses', async () => {
+    const { code, stderr } = await sandbox.shell(`fish --no-config -c 'cloud completion fish | source'`);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
 function testCompletion(shell: keyof typeof installations): void {
   const sandbox = useSandbox();
   const calls = watchCalls(sandbox);

@@ -127,7 +127,9 @@ function printValue(value: ValueWords): string[] {
 
 function printOption(option: OptionWords, condition: string | undefined): string[] {
   const { short, long, help, value } = option;
-  const takes = value === undefined ? [] : value.source === 'file' ? ['-r', '-F'] : ['-x', ...printValue(value)];
+  const values = value === undefined ? [] : printValue(value);
+  // fish accepts no -F together with -x, which excludes files.
+  const takes = value === undefined ? [] : [values.includes('-F') ? '-r' : '-x', ...values];
   return long.map((name, at) => {
     const letter = at === 0 && short !== undefined ? ['-s', short.slice(1)] : [];
     return complete(condition, ...letter, '-l', name.slice(2), ...takes, '-d', quote(help));
