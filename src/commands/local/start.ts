@@ -18,12 +18,6 @@ import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions }
 /** Timeout for the start of a service, milliseconds. */
 const timeoutMs = 20_000;
 
-/**
- * Options of Node.js for a service: a quarter of the usual memory for new objects. Requests leave little behind, so that a service takes no more
- * processor time with it, and 20 MiB less memory.
- */
-const nodeOptions = ['--max-semi-space-size=4'];
-
 /** Free disk space below which nothing can be stored, bytes. */
 const leastSpace = 64 * 1024;
 
@@ -58,7 +52,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   const logFile = logFileOf(dataDir);
   const log = openSync(logFile, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   const words = serveWords(dataDir, options, context.settingGiven('account'));
-  const child = spawn(world.executable, [...nodeOptions, world.program, ...words], {
+  const child = spawn(world.executable, [world.program, ...words], {
     detached: true,
     stdio: ['ignore', log, log],
     cwd: world.cwd,
