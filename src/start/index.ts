@@ -55,6 +55,7 @@ const cache = findCache(process.env);
 const folder = `${cache}/code`;
 const problem = findFolderProblem([cache, folder]);
 const isUsed = process.env['CLOUD_NO_CODE_CACHE'] !== '1';
-if (isUsed && problem === undefined) keepCompiled(`${folder}/${process.version}-${number(build).toString(36)}`);
+if (isUsed && problem === undefined)
+  keepCompiled(`${folder}/${process.version}-${number([build, ...process.execArgv].join(' ')).toString(36)}`);
 else loadFromBundle(nothing);
 void import('../main.ts').then(({ main }) => main(problem));

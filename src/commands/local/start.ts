@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import type { World } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { spin } from '../../cli/wait.ts';
 import { kebab } from '../../config/settings.ts';
@@ -17,6 +18,14 @@ import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions }
 
 /** Timeout for the start of a service, milliseconds. */
 const timeoutMs = 20_000;
+
+/**
+ * Options of Node.js for a service: a quarter of the usual memory for new objects. Requests leave little behind, so that a service takes no
+ * more processor time with it, and 20 MiB less memory. The single file is both Node.js and the program, and takes no options of Node.js.
+ */
+function nodeOptions({ executable, program }: World): string[] {
+  return executable === program ? [] : ['--max-semi-space-size=4'];
+}
 
 /** Free disk space below which nothing can be stored, bytes. */
 const leastSpace = 64 * 1024;
@@ -52,7 +61,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   const logFile = logFileOf(dataDir);
   const log = openSync(logFile, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   const words = serveWords(dataDir, options, context.settingGiven('account'));
-  const child = spawn(world.executable, [world.program, ...words], {
+  const child = spawn(world.executable, [...nodeOptions(world), world.program, ...words], {
     detached: true,
     stdio: ['ignore', log, log],
     cwd: world.cwd,
