@@ -1,5 +1,108 @@
 # Completion of cloud for fish. Install: cloud completion fish | source
 
+# Takes the letters of $argv[2] (-yo) up to the first with a value; true when that value is the next word.
+function __cloud_letters
+    set -l letters (string split '' -- (string sub -s 2 -- $argv[2]))
+    for at in (seq (count $letters))
+        if __cloud_valued $argv[1] -$letters[$at]
+            test $at -eq (count $letters)
+            return
+        end
+    end
+    return 1
+end
+
+# Finds the command that the words before the cursor name and the number of its arguments among them.
+function __cloud_walk
+    set -l line (commandline -cp)
+    test "$line" = "$__cloud_line"; and return
+    set -g __cloud_line $line
+    set -g __cloud_place ''
+    set -g __cloud_count 0
+    set -l pending ''
+    set -l ended ''
+    set -l words (commandline -opc)
+    set -e words[1]
+    for word in $words
+        if test -n "$pending"
+            set pending ''
+        else if test -n "$ended"
+            set __cloud_count (math $__cloud_count + 1)
+        else if test "$word" = --
+            set ended 1
+        else if string match -q -- '--*=*' $word
+            continue
+        else if string match -q -- '--*' $word
+            __cloud_valued "$__cloud_place" $word; and set pending 1
+        else if string match -q -- '-?*' $word
+            __cloud_letters "$__cloud_place" $word; and set pending 1
+        else if not __cloud_enter $word
+            set __cloud_count (math $__cloud_count + 1)
+        end
+    end
+end
+
+# Whether the words before the cursor name one of these commands.
+function __cloud_at
+    __cloud_walk
+    contains -- "$__cloud_place" $argv
+end
+
+# Whether the name of a command below $argv[1] can stand here.
+function __cloud_below
+    __cloud_at $argv[1]; and test $__cloud_count -eq 0
+end
+
+# Whether argument $argv[2] (or a later one, up to $argv[3]) of command $argv[1] stands here.
+function __cloud_argument
+    __cloud_at $argv[1]; and test $__cloud_count -ge $argv[2] -a $__cloud_count -le $argv[3]
+end
+
+# Other names of commands, each after its own: offered when its own does not begin as the word does.
+function __cloud_aliases
+    set -l typed (commandline -ct)
+    test -n "$typed"; or return
+    while set -q argv[3]
+        string match -q -- "$typed*" $argv[1]; or printf '%s\t%s\n' $argv[2] $argv[3]
+        set -e argv[1..3]
+    end
+end
+
+# What the shell makes of the word at the cursor, without the name of an option before it.
+function __cloud_typed
+    set -l word (string replace -r -- '^--[^=]*=' '' (commandline -ct))
+    for mark in '' "'" '"'
+        string unescape -- "$word$mark" 2>/dev/null; and return
+    end
+end
+
+# What the program knows of a source, with descriptions: it is asked for what begins as typed.
+function __cloud_ask
+    set -l words (commandline -opc)
+    contains -- -- $words; or not string match -q -r -- '^-[^=]*$' (commandline -ct); or return
+    set -e words[1]
+    command cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
+end
+
+# Paths of the object storage where they are meant or no file begins as typed.
+function __cloud_ask_beside_files
+    set -l typed (__cloud_typed | string collect -a)
+    if not string match -q -r -- '^(stor:|~~)' $typed
+        test $__cloud_count -gt 0 -a -n "$typed"; or return
+        set -l files (__fish_complete_path $typed)
+        test (count $files) -eq 0; or return
+    end
+    __cloud_ask path
+end
+
+function __cloud_profiles
+    set -l config $HOME/.config
+    string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
+    for file in $config/cloud/profiles/*.json
+        string replace -r '.*/(.*)\.json$' '$1' -- $file
+    end
+end
+
 # Goes to the command that a word names.
 function __cloud_enter
     switch "$__cloud_place/$argv[1]"
@@ -1451,109 +1554,6 @@ function __cloud_valued
             return 1
     end
     return 0
-end
-
-# Takes the letters of $argv[2] (-yo) up to the first with a value; true when that value is the next word.
-function __cloud_letters
-    set -l letters (string split '' -- (string sub -s 2 -- $argv[2]))
-    for at in (seq (count $letters))
-        if __cloud_valued $argv[1] -$letters[$at]
-            test $at -eq (count $letters)
-            return
-        end
-    end
-    return 1
-end
-
-# Finds the command that the words before the cursor name and the number of its arguments among them.
-function __cloud_walk
-    set -l line (commandline -cp)
-    test "$line" = "$__cloud_line"; and return
-    set -g __cloud_line $line
-    set -g __cloud_place ''
-    set -g __cloud_count 0
-    set -l pending ''
-    set -l ended ''
-    set -l words (commandline -opc)
-    set -e words[1]
-    for word in $words
-        if test -n "$pending"
-            set pending ''
-        else if test -n "$ended"
-            set __cloud_count (math $__cloud_count + 1)
-        else if test "$word" = --
-            set ended 1
-        else if string match -q -- '--*=*' $word
-            continue
-        else if string match -q -- '--*' $word
-            __cloud_valued "$__cloud_place" $word; and set pending 1
-        else if string match -q -- '-?*' $word
-            __cloud_letters "$__cloud_place" $word; and set pending 1
-        else if not __cloud_enter $word
-            set __cloud_count (math $__cloud_count + 1)
-        end
-    end
-end
-
-# Whether the words before the cursor name one of these commands.
-function __cloud_at
-    __cloud_walk
-    contains -- "$__cloud_place" $argv
-end
-
-# Whether the name of a command below $argv[1] can stand here.
-function __cloud_below
-    __cloud_at $argv[1]; and test $__cloud_count -eq 0
-end
-
-# Whether argument $argv[2] (or a later one, up to $argv[3]) of command $argv[1] stands here.
-function __cloud_argument
-    __cloud_at $argv[1]; and test $__cloud_count -ge $argv[2] -a $__cloud_count -le $argv[3]
-end
-
-# Other names of commands, each after its own: offered when its own does not begin as the word does.
-function __cloud_aliases
-    set -l typed (commandline -ct)
-    test -n "$typed"; or return
-    while set -q argv[3]
-        string match -q -- "$typed*" $argv[1]; or printf '%s\t%s\n' $argv[2] $argv[3]
-        set -e argv[1..3]
-    end
-end
-
-# What the shell makes of the word at the cursor, without the name of an option before it.
-function __cloud_typed
-    set -l word (string replace -r -- '^--[^=]*=' '' (commandline -ct))
-    for mark in '' "'" '"'
-        string unescape -- "$word$mark" 2>/dev/null; and return
-    end
-end
-
-# What the program knows of a source, with descriptions: it is asked for what begins as typed.
-function __cloud_ask
-    set -l words (commandline -opc)
-    contains -- -- $words; or not string match -q -r -- '^-[^=]*$' (commandline -ct); or return
-    set -e words[1]
-    command cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
-end
-
-# Paths of the object storage where they are meant or no file begins as typed.
-function __cloud_ask_beside_files
-    set -l typed (__cloud_typed | string collect -a)
-    if not string match -q -r -- '^(stor:|~~)' $typed
-        test $__cloud_count -gt 0 -a -n "$typed"; or return
-        set -l files (__fish_complete_path $typed)
-        test (count $files) -eq 0; or return
-    end
-    __cloud_ask path
-end
-
-function __cloud_profiles
-    set -l config $HOME/.config
-    string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
-    for file in $config/cloud/profiles/*.json
-        string replace -r '.*/(.*)\.json$' '$1' -- $file
-    end
 end
 
 complete -c cloud -e

@@ -125,11 +125,14 @@ function printValue(value: ValueWords): string[] {
   return source === 'profile' ? ['-a', quote('(__cloud_profiles)')] : [];
 }
 
+/** A value that must follow an option. fish accepts no -F together with -x, which excludes files. */
+function printRequired(values: readonly string[]): string[] {
+  return [values.includes('-F') ? '-r' : '-x', ...values];
+}
+
 function printOption(option: OptionWords, condition: string | undefined): string[] {
   const { short, long, help, value } = option;
-  const values = value === undefined ? [] : printValue(value);
-  // fish accepts no -F together with -x, which excludes files.
-  const takes = value === undefined ? [] : [values.includes('-F') ? '-r' : '-x', ...values];
+  const takes = value === undefined ? [] : printRequired(printValue(value));
   return long.map((name, at) => {
     const letter = at === 0 && short !== undefined ? ['-s', short.slice(1)] : [];
     return complete(condition, ...letter, '-l', name.slice(2), ...takes, '-d', quote(help));
@@ -203,13 +206,14 @@ export function printFish({ places, shared }: Words): string {
   return [
     '# Completion of cloud for fish. Install: cloud completion fish | source',
     '',
+    // fish counts the lines above a function at each call: the long tables come last.
+    engine,
     printFunction('Goes to the command that a word names.', '__cloud_enter', '"$__cloud_place/$argv[1]"', places.flatMap(printEntries)),
     printFunction('Whether option $argv[2] of command $argv[1] takes a value.', '__cloud_valued', '"$argv[1]/$argv[2]"', [
       ...places.flatMap((place) => printValued(place, valued)),
       `        case ${[...valued].map((name) => quote(`*/${name}`)).join(' ')}`,
       '            return 0',
     ]),
-    engine,
     [
       'complete -c cloud -e',
       'complete -c cloud -f',
