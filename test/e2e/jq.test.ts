@@ -130,7 +130,7 @@ describe('--jq', () => {
   });
 
   it('ends at Ctrl-C when an expression does not', async () => {
-    const session = openTerminal(`echo $$ > pid; exec cloud services list --jq '"begun" | last(repeat(.))'`, {
+    const session = openTerminal(`echo $$ > pid; exec cloud stor find --jq '"begun" | last(repeat(.))'`, {
       env: user.env,
       cwd: user.home,
     });
