@@ -140,6 +140,8 @@ export class Exchange implements ConnectionUser {
     const { signal } = this.#outgoing;
     if (signal) ignoreAbort(signal, this.#stop);
     if (idleMs === 0) this.#connection.socket.destroy();
+    // TLS delivers what it has decrypted even when paused: the end of a body may have arrived that way, and the next response must be read.
+    else this.#connection.socket.resume();
     this.#leave(idleMs);
   }
 

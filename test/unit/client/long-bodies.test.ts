@@ -22,6 +22,7 @@ beforeAll(async () => {
   server = createServer({ cert: own.certificate, key: own.key }, (request, response) => {
     const [, path = '', bytes] = /^\/([a-z]*)(?:\/(\d+))?$/.exec(request.url ?? '') ?? [];
     if (path === '') return void response.writeHead(204).end();
+    if (path === 'first') return void response.writeHead(200, { 'content-length': Number(bytes) }).end(content.subarray(0, Number(bytes)));
     response.writeHead(200, path === 'chunked' ? {} : { 'content-length': content.length });
     if (path === 'cut') return void response.write(content.subarray(0, Number(bytes)), () => response.destroy());
     if (path === 'stall') return void response.write(content.subarray(0, Number(bytes)));
@@ -131,4 +132,17 @@ test('one that is left early lets go of its connection; short responses go on sh
   const before = connections;
   for (let round = 0; round < 5; round += 1) await readAll(await get('/'));
   expect(connections).toBe(before);
+});
+
+test('a connection that was paused before the end of a body is read again for the next response', async () => {
+  const own = open(2000);
+  // From 2 MiB on a connection is paused; what TLS has decrypted by then arrives all the same.
+  for (let size = 2 * 1024 * 1024; size < 2.2 * 1024 * 1024; size += 10_000) {
+    const body = await get(`first/${size}`, own);
+    // Everything has arrived before the first byte is read.
+    await sleep(20);
+    expect([size, (await readAll(body)).length]).toEqual([size, size]);
+    expect([size, await readAll(await get('', own))]).toEqual([size, Buffer.alloc(0)]);
+  }
+  own.close();
 });
