@@ -130,6 +130,7 @@ describe('--jq', () => {
   });
 
   it('ends at Ctrl-C when an expression does not', async () => {
+    // A command that listens for signals: the default effect would end any other.
     const session = openTerminal(`echo $$ > pid; exec cloud stor find --jq '"begun" | last(repeat(.))'`, {
       env: user.env,
       cwd: user.home,

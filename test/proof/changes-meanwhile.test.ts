@@ -41,7 +41,11 @@ beforeAll(async () => {
 });
 
 /** Runs a command and, at a random moment of it, makes a change. Gives its exit code. */
-async function disturb(words: readonly string[], longest: number, change: () => void): Promise<{ code: number; stderr: string }> {
+async function disturb(
+  words: readonly string[],
+  longest: number,
+  change: () => void | Promise<void>,
+): Promise<{ code: number; stderr: string }> {
   const child = spawn(join(user.home, 'bin/cloud'), ['stor', ...words], {
     cwd: user.home,
     env: user.env,
@@ -51,7 +55,7 @@ async function disturb(words: readonly string[], longest: number, change: () => 
   child.stderr.on('data', (piece: Buffer) => pieces.push(piece));
   const ended = new Promise<number>((resolve) => void child.on('close', (code) => resolve(code ?? -1)));
   await sleep(randomInt(longest));
-  change();
+  await change();
   return { code: await ended, stderr: Buffer.concat(pieces).toString() };
 }
 
@@ -72,8 +76,8 @@ function reset(name: string): string {
  * Waits until a program that had compared a file before it was changed has replaced it: Node.js has no call that compares and renames, so
  * that some microseconds lie between the two, and more if the system stops the program just there.
  */
-function outlastRename(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+async function outlastRename(): Promise<void> {
+  await sleep(20);
 }
 
 /** Counts how runs ended; each must name what was left alone, or have done its work before or after the change. */
@@ -119,13 +123,13 @@ test.each(['sync', 'run'])('%s down, and an edit of the same size and time', { t
     const words = await prepare();
     const file = join(user.home, folder, 'large');
     let wasOld = false;
-    const { code, stderr } = await disturb(words, longest, () => {
+    const { code, stderr } = await disturb(words, longest, async () => {
       const descriptor = openSync(file, 'r+');
       try {
         if (readFileSync(descriptor).length !== mine.length) return;
         writeSync(descriptor, mine, 0, mine.length, 0);
         futimesSync(descriptor, 1e9, 1e9);
-        outlastRename();
+        await outlastRename();
         // Replaced while the editor had it open: the edit came too late, as with any program.
         wasOld = statSync(file).ino === fstatSync(descriptor).ino;
       } finally {
@@ -161,14 +165,15 @@ test('get --continue, interrupted or edited', { timeout }, async () => {
     const file = prepare();
     const kind = run % 4;
     let wasBeginning = false;
-    const change = (pid: number): void => {
+    const edited = kind === 2 ? Buffer.concat([beginning, mine]) : mine;
+    const change = async (pid: number): Promise<void> => {
       wasBeginning = statSync(file).size === beginning.length;
       if (kind < 2) process.kill(pid, kind === 0 ? 'SIGINT' : 'SIGKILL');
       else if (wasBeginning) {
         if (kind === 2) appendFileSync(file, mine);
         else renameSync(user.write('continued/.new', mine), file);
-        outlastRename();
-        wasBeginning = readFileSync(file).equals(kind === 2 ? Buffer.concat([beginning, mine]) : mine);
+        await outlastRename();
+        wasBeginning = readFileSync(file).equals(edited);
       }
     };
     const child = spawn(join(user.home, 'bin/cloud'), ['stor', ...words], {
@@ -180,10 +185,9 @@ test('get --continue, interrupted or edited', { timeout }, async () => {
     child.stderr.on('data', (piece: Buffer) => pieces.push(piece));
     const ended = new Promise<number>((resolve) => void child.on('close', (code) => resolve(code ?? -1)));
     await sleep(randomInt(longest));
-    if (child.exitCode === null && child.pid !== undefined) change(child.pid);
+    if (child.exitCode === null && child.pid !== undefined) await change(child.pid);
     const code = await ended;
     const content = readFileSync(file);
-    const edited = kind === 2 ? Buffer.concat([beginning, mine]) : mine;
     // The command may end between the look at the file and the edit, which is then one of the complete file.
     const editedAfter = kind === 2 ? Buffer.concat([large, mine]) : mine;
     const isEditedAfter = kind >= 2 && code === 0 && content.equals(editedAfter);

@@ -136,7 +136,7 @@ test('one that is left early lets go of its connection; short responses go on sh
 
 test('a connection that was paused before the end of a body is read again for the next response', async () => {
   const own = open(2000);
-  // From 2 MiB on a connection is paused; what TLS has decrypted by then arrives all the same.
+  // From 2 MiB on a connection is paused; what TLS has decrypted by then still arrives.
   for (let size = 2 * 1024 * 1024; size < 2.2 * 1024 * 1024; size += 10_000) {
     const body = await get(`first/${size}`, own);
     // Everything has arrived before the first byte is read.
