@@ -10,7 +10,7 @@ import { scale } from '../support/scale.ts';
 
 const user = useLocal();
 const program = resolve(import.meta.dirname, '../../bin/cloud');
-const rounds = scale(5, 21);
+const rounds = scale(5, 61);
 const release = Number(process.versions.node.split('.')[0]);
 /** An instance of the samples that images can be made of. */
 const instance = '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001';
