@@ -67,7 +67,7 @@ function readFrom(file: string, start: number): { text: string; end: number } {
  * Follows the log of the local service; each call gives the requests to one of its services since the one before. A long log is put aside by the
  * service, which then begins anew: once between two calls.
  */
-export function followRequests(user: Sandbox, service: ServiceName = 'storage'): () => LoggedRequest[] {
+export function followRequests(user: Pick<Sandbox, 'local'>, service: ServiceName = 'storage'): () => LoggedRequest[] {
   const file = join(user.local.dataDir, 'service.log');
   const findAside = (): number => statSync(`${file}.1`, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   let at = existsSync(file) ? statSync(file).size : 0;
