@@ -4,7 +4,13 @@ import { defineConfig } from 'vitest/config';
 function project(
   name: string,
   testTimeout: number,
-  options: { fileParallelism?: boolean; isolate?: boolean; exclude?: string[]; include?: string[] } = {},
+  options: {
+    fileParallelism?: boolean;
+    isolate?: boolean;
+    execArgv?: string[];
+    exclude?: string[];
+    include?: string[];
+  } = {},
 ) {
   const include = [`test/${name}/**/*.test.ts`];
   return { extends: true as const, test: { name, include, testTimeout, hookTimeout: 60_000, ...options } };
@@ -12,6 +18,8 @@ function project(
 
 /** Files share the modules that a worker has loaded, which saves a quarter of the time; none leaves anything behind in them. */
 const shared = { isolate: false };
+/** Workers that live for two minutes: to optimise no function, and to collect no garbage before 512 MiB, saves a tenth of their CPU time. */
+const shortLived = { execArgv: ['--no-opt', '--initial-old-space-size=512'] };
 /** What measures must not be disturbed by others. */
 const alone = { fileParallelism: false };
 /** Needs the clients that others have published. */
@@ -21,8 +29,8 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     pool: 'forks',
-    // Most tests wait for processes of their own: more workers than cores keep the cores busy.
-    maxWorkers: 4,
+    // Most tests wait for processes of their own: more workers than cores keep the cores busy (4 take a tenth longer, 8 no less).
+    maxWorkers: 6,
     // What was found instead is shown whole.
     chaiConfig: { truncateThreshold: 4000 },
     // A state comes when it comes: how busy the machine is decides nothing.
@@ -33,7 +41,11 @@ export default defineConfig({
       project('contract', 60_000, shared),
       project('e2e', 60_000, shared),
       // All three for `npm test`: workers of another project would be others, and load everything again.
-      project('test', 60_000, { ...shared, include: ['test/{unit,contract,e2e}/**/*.test.ts'] }),
+      project('test', 60_000, {
+        ...shared,
+        ...shortLived,
+        include: ['test/{unit,contract,e2e}/**/*.test.ts'],
+      }),
       // The contract tests once more, on PostgreSQL, and what speaks of several gateways.
       project('cluster', process.env['CLOUD_TEST_BYTES'] === undefined ? 30_000 : 120_000, {
         ...shared,

@@ -10,7 +10,7 @@ import { useShared } from '../support/shared-service.ts';
  */
 
 const user = useShared('--http');
-const timeoutMs = 500;
+const timeoutMs = 250;
 const graceMs = 2000;
 /** Other programs may have the processors for as long as this. */
 const othersMs = 6000;
@@ -72,7 +72,7 @@ describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
 });
 
 test('after the silence nothing more is tried: one line says so, and no request goes out', async () => {
-  const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4, 2 * timeoutMs);
+  const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4, 4 * timeoutMs);
   expect(code).toBe(5);
   // The last word is how to go on, when the service is back.
   expect(stderr).toMatch(
