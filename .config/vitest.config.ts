@@ -7,6 +7,7 @@ function project(
   options: {
     fileParallelism?: boolean;
     isolate?: boolean;
+    maxWorkers?: number;
     execArgv?: string[];
     exclude?: string[];
     include?: string[];
@@ -18,8 +19,12 @@ function project(
 
 /** Files share the modules that a worker has loaded, which saves a quarter of the time; none leaves anything behind in them. */
 const shared = { isolate: false };
-/** Workers that live for two minutes: to optimise no function, and to collect no garbage before 512 MiB, saves a tenth of their CPU time. */
-const shortLived = { execArgv: ['--no-opt', '--initial-old-space-size=512'] };
+/**
+ * Workers that live for two minutes. To optimise no function, and to collect no garbage before 512 MiB, saves a tenth of their processor time.
+ * Six, because most tests wait for processes of their own: four take a tenth longer, eight no less. Tests that share a PostgreSQL or an
+ * object store wait for these instead, and have four.
+ */
+const shortLived = { maxWorkers: 6, execArgv: ['--no-opt', '--initial-old-space-size=512'] };
 /** What measures must not be disturbed by others. */
 const alone = { fileParallelism: false };
 /** Needs the clients that others have published. */
@@ -29,8 +34,8 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     pool: 'forks',
-    // Most tests wait for processes of their own: more workers than cores keep the cores busy (4 take a tenth longer, 8 no less).
-    maxWorkers: 6,
+    // Most tests wait for processes of their own: more workers than cores keep the cores busy.
+    maxWorkers: 4,
     // What was found instead is shown whole.
     chaiConfig: { truncateThreshold: 4000 },
     // A state comes when it comes: how busy the machine is decides nothing.
