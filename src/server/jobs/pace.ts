@@ -25,13 +25,17 @@ const claimMark = 256;
 /** Milliseconds of work claimed ahead where other engines run tasks too, so that none is idle while another has more than it can do. */
 const sharedTime = 300;
 
-/** Number of tasks of a phase to claim now; 0 while enough are queued. @param free slots without work */
+/**
+ * Number of tasks of a phase to claim now; 0 while enough are queued. Tasks in the queue for which zones are being opened
+ * are not waiting: their init may take long, and slots that become free meanwhile are for further tasks.
+ * @param free slots without work
+ */
 export function chooseClaim(
-  { pace, queue, surplus }: ActivePhase,
+  { pace, queue, opening, surplus }: ActivePhase,
   { slots, free, isShared }: { slots: number; free: number; isShared: boolean },
 ): number {
   if (!isShared) return queue.length < claimMark ? claimSize : 0;
   const ahead = Math.min(claimMark, Math.floor((slots * sharedTime) / pace));
-  if (ahead < slots) return queue.length === 0 ? Math.min(claimMark, Math.max(0, free) * surplus) : 0;
+  if (ahead < slots) return queue.length <= opening ? Math.min(claimMark, Math.max(0, free) * surplus) : 0;
   return queue.length < ahead / 2 ? ahead : 0;
 }

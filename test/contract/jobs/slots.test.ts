@@ -24,6 +24,20 @@ describe('an init that takes long', () => {
     expect((await service.wait(id)).job).toMatchObject({ state: 'done', cancelled: true });
   });
 
+  test('leaves no slot free that another job gives up meanwhile', async () => {
+    const holding = await service.create([long]);
+    await service.add(holding, ['/demo/stor/a']);
+    await expect.poll(() => service.countStarting()).toBe(1);
+    const id = await service.create([long]);
+    await service.add(id, ['/demo/stor/a', '/demo/stor/a']);
+    await expect.poll(() => service.countStarting()).toBe(2);
+    expect((await service.ask('POST', `/demo/jobs/${holding}/live/cancel`)).status).toBe(202);
+    await service.wait(holding);
+    await expect.poll(() => service.countStarting()).toBe(2);
+    expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
+    await service.wait(id);
+  });
+
   test('keeps no service from ending', async () => {
     const other = await createTestJobs({ slots: 2 });
     await other.put('/demo/stor/a', 'a\n');
