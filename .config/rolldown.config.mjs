@@ -66,17 +66,17 @@ const groups = [
   // Every noun.
   group(
     'nouns',
-    'cli/(command|datacenters|shapes|prompt|input|wait|from|filters|named)',
-    'base/iterate',
+    'cli/(attempts|command|datacenters|shapes|prompt|input|wait|from|filters|named|rows)',
+    'base/(absent-file|batches|count|iterate|newest|parallel|private-lines)',
     'lookup/(find|role|images)',
-    'output/(units|field|spinner)',
+    'output/(bar|bottom-lines|units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',
     'http/network-error',
   ),
   // Every noun, and what is looked up for completion.
   group(
     'paths',
-    'base/(lock|order|private-files)',
+    'base/(clock|lock|order|private-files)',
     'config/(cache|files|paths|profiles|state)',
     'client/request',
     'transfer/path',
@@ -94,6 +94,30 @@ const groups = [
   group('images', 'commands/images/(?!verify)[a-z-]+'),
   // Every result.
   group('render', 'output/(card|cell|data|render|rows|table)'),
+  // Nouns that list directories or store a file: `stor`, `jobs`, `mpu`, `rbac`, `resume`.
+  group(
+    'tree',
+    'transfer/(abilities|close-body|inspect|manifest-name|precondition|retry)',
+    'transfer/tree/(braces|folders|glob|headers|list|listing-check|metadata|role-tags|walk|wildcard)',
+    'transfer/local/(file-state|folders|named-pipe|partial-file|time|write-target)',
+    'transfer/upload/parts',
+    'commands/stor/(headers|moment|names|paths)',
+  ),
+  // Nouns that transfer objects: `stor`, `jobs`, `mpu`.
+  group(
+    'transfer',
+    'transfer/(engine|hashing)',
+    'transfer/local/(links|source|walk)',
+    'transfer/upload/(find-upload|multipart|quick|unfinished|upload)',
+    'transfer/download/(download|ranges)',
+    'commands/stor/(engine|monitor|recorder|show)',
+  ),
+  // Every command of `stor`; what few of them load is left out.
+  group(
+    'stor',
+    'commands/stor/(?!copy-across|sync-watch)[a-z/-]+',
+    'transfer/(?!local/(?:watch-tree|whole-file)|[a-z]+/leftovers)[a-z/-]+',
+  ),
 ];
 
 function group(name, ...files) {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { readClock } from '../base/clock.ts';
 import { isSystemError, LocalError } from '../base/errors.ts';
 import { createPrivate, makeMissingFolders, openToAppend, parentOf, UntrustedFile } from '../base/private-files.ts';
 import { lockWhile } from './files.ts';
@@ -122,18 +123,18 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   const left = isResumed ? Math.max(stored.updated, statSync(files.list, { throwIfNoEntry: false })?.mtimeMs ?? 0) : Infinity;
   let current = stored;
   let { doneItems, doneBytes, items, bytes } = stored;
-  let last = performance.now();
+  let last = readClock();
   let descriptor: number | undefined;
   let isClosed = false;
 
   function save(change: Partial<Stored> = {}): void {
     current = { ...current, ...change, doneItems, doneBytes, items, bytes, updated: now() };
-    last = performance.now();
+    last = readClock();
     tryToKeep(() => writeStored(files.entry, current));
   }
   /** Does nothing once the entry is closed: code that runs beside the work may report progress later. */
   function saveNowAndThen(): void {
-    if (!isClosed && performance.now() - last > notePause) save();
+    if (!isClosed && readClock() - last > notePause) save();
   }
   return {
     id: stored.id,

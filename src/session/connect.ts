@@ -1,3 +1,4 @@
+import { readClock } from '../base/clock.ts';
 import { readUrl } from './endpoints.ts';
 import type { Operations, ServiceName } from '../api/operation.ts';
 import { CurlPrinted, printCurl } from './curl.ts';
@@ -35,9 +36,9 @@ function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void
     throw new UsageError(`${rate.source}: a rate of 0 requests per second would send nothing`, {
       hint: 'for no limit, leave out --max-requests-per-second',
     });
-  let next = performance.now();
+  let next = readClock();
   return async () => {
-    const now = performance.now();
+    const now = readClock();
     next = Math.max(now, next) + 1000 / count;
     await pause(next - 1000 / count - now);
   };

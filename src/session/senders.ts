@@ -1,3 +1,4 @@
+import { readClock } from '../base/clock.ts';
 import type { Paths } from '../config/paths.ts';
 import { readFlag, type Sources } from '../config/settings.ts';
 import { openCache } from '../config/cache.ts';
@@ -107,7 +108,7 @@ export class Senders {
 
   /** Fails all requests to a silent service, for all clients. */
   guard({ origin }: URL): SilenceGuard {
-    const guard = this.#guards.get(origin) ?? new SilenceGuard(readIdleTimeout(this.#options.settings()), () => performance.now());
+    const guard = this.#guards.get(origin) ?? new SilenceGuard(readIdleTimeout(this.#options.settings()), readClock);
     this.#guards.set(origin, guard);
     return guard;
   }

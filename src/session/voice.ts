@@ -1,3 +1,4 @@
+import { readClock } from '../base/clock.ts';
 import { explain } from '../base/errors.ts';
 import type { Voice } from '../cli/command.ts';
 
@@ -32,7 +33,7 @@ export function createNotices(voice: Voice, { now, isSilent }: { now: () => numb
   function check(): void {
     timer = undefined;
     for (const request of waiting) {
-      const rest = request.since + noticePause - performance.now();
+      const rest = request.since + noticePause - readClock();
       if (rest > 0) return checkLater(rest);
       waiting.delete(request);
       say(`still waiting for a response from ${request.host}`);
@@ -46,7 +47,7 @@ export function createNotices(voice: Voice, { now, isSilent }: { now: () => numb
     /** Watches a request that has been sent completely; the returned function is called when the response starts. */
     watch: (host: string): (() => void) => {
       if (isSilent) return () => undefined;
-      const request = { host, since: performance.now() };
+      const request = { host, since: readClock() };
       waiting.add(request);
       if (timer === undefined) checkLater(noticePause);
       return () => void waiting.delete(request);

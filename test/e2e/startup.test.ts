@@ -49,8 +49,10 @@ test.each([[['images', 'list']], [['packages', 'list']]])('%j, without an option
 
 test.each([
   ['--help', 3],
-  ['images list --help', 8],
-  ['images list', 8],
+  ['images list --help', 6],
+  ['images list', 6],
+  ['stor ls --help', 9],
+  ['jobs list --help', 11],
 ])('%s loads few files of the program: each takes a third of a millisecond', (line, most) => {
   const own = listLoaded(...line.split(' ')).filter((name) => /-[\w-]{8}\.js$/.test(name));
   expect(own).toContainEqual(expect.stringMatching(/^start-/));

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, fstatSync, ftruncateSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { readClock } from '../../base/clock.ts';
 import type { Context } from '../../cli/command.ts';
 import { formatNote, saysJson } from '../../output/notes.ts';
 
@@ -72,7 +73,7 @@ export function openLog({ world, global }: Pick<Context, 'world' | 'global'>, da
   }
   return {
     add: (text) => {
-      const now = performance.now();
+      const now = readClock();
       const isBusy = now - latest < busyMs;
       latest = now;
       if (isBusy && held === '') setImmediate(flush);

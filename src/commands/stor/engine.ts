@@ -1,3 +1,4 @@
+import { readClock } from '../../base/clock.ts';
 import type { Context } from '../../cli/command.ts';
 import { choice, duration, flag, number, size, type Values, withTopic } from '../../cli/parameters.ts';
 import { ClosedPipe, PartialError, SilentServiceError, UsageError } from '../../base/errors.ts';
@@ -78,7 +79,7 @@ export function createEngine(
     memory: state,
     hashing: createHashing(),
     processes: { own: world.pid, isAlive: (pid) => isAlive(world, pid) },
-    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, () => performance.now()),
+    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, readClock),
     // The client already retries each request.
     retries: storage.retries,
     signal: world.interrupted,

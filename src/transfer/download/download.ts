@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { readClock } from '../../base/clock.ts';
 import { streamOf, WholeBody, type Headers } from '../../api/message.ts';
 import type { Download } from '../../api/operation.ts';
 import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
@@ -64,7 +65,7 @@ async function* readStream(
   count: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   const mayChange = rest !== undefined && rest >= largeSize && streams > 1 && throttle === undefined && !lacks(storage, 'ranges');
-  const started = performance.now();
+  const started = readClock();
   let received = 0;
   for await (const piece of pieces) {
     received += piece.length;
@@ -73,7 +74,7 @@ async function* readStream(
     // Bytes received before an interruption may take long to pass the throttle.
     checkInterrupted(signal);
     yield piece;
-    const spent = performance.now() - started;
+    const spent = readClock() - started;
     if (mayChange && spent > probation && (received / spent) * 1000 < quickEnough && rest - received > largeSize) return;
   }
 }

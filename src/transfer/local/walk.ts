@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync, type BigIntStats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { readClock } from '../../base/clock.ts';
 import { isSystemError, LocalError } from '../../base/errors.ts';
 import { readState, type FileState } from './file-state.ts';
 import { createLinkReader, type LinkPolicy, type LinkReader, type LinkReason } from './links.ts';
@@ -77,13 +78,13 @@ function createInspector(links: LinkReader): (files: readonly string[]) => Promi
       slow -= 1;
       return await Promise.all(files.map((file) => inspectAside(file, links)));
     }
-    const started = performance.now();
+    const started = readClock();
     const batch: Inspected[] = [];
     for (const file of files) {
       const found = inspectNow(file, links);
       batch.push(found instanceof Promise ? await found : found);
     }
-    if (performance.now() - started > quickBatchMs) slow = slowBatches;
+    if (readClock() - started > quickBatchMs) slow = slowBatches;
     return batch;
   };
 }

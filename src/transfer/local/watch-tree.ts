@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readClock } from '../../base/clock.ts';
 import { isSystemError } from '../../base/errors.ts';
 
 /**
@@ -44,7 +45,7 @@ export function watchTree(root: string, prunes: (rel: string) => boolean, onLimi
   let isLimited = false;
   let tell = (): void => undefined;
   const note = (): void => {
-    changedAt = performance.now();
+    changedAt = readClock();
     tell();
   };
 
@@ -94,9 +95,9 @@ export function watchTree(root: string, prunes: (rel: string) => boolean, onLimi
     wait: async (milliseconds, signal) => {
       if (changedAt === undefined) await waitOnce(milliseconds, signal);
       if (changedAt === undefined) return;
-      const end = performance.now() + longestUnrest;
+      const end = readClock() + longestUnrest;
       while (!signal.aborted) {
-        const left = Math.min(changedAt + calm, end) - performance.now();
+        const left = Math.min(changedAt + calm, end) - readClock();
         if (left <= 0) return;
         await waitOnce(left, signal);
       }

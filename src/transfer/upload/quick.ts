@@ -1,3 +1,4 @@
+import { readClock } from '../../base/clock.ts';
 import { countMoves, type Engine, type Ticket } from '../engine.ts';
 import type { RemotePath } from '../path.ts';
 import { mayTryAgain } from '../retry.ts';
@@ -31,10 +32,10 @@ export function mayBeQuick(engine: Engine, source: FileSource, target: RemotePat
 }
 
 async function* checkPace(chunks: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
-  const started = performance.now();
+  const started = readClock();
   let sent = 0;
   for await (const chunk of chunks) {
-    const spent = performance.now() - started;
+    const spent = readClock() - started;
     const isSlow = spent > probation && (sent / spent) * 1000 < quickEnough;
     if (isSlow && size - sent > shortRest) throw new TooSlow();
     yield chunk;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readClock } from '../../base/clock.ts';
 import type { Entry } from '../../api/objects.ts';
 import { ApiError, isSystemError, NetworkError } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
@@ -171,7 +172,7 @@ function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: obj
   let last = 0;
   let areKept = areThere;
   const now = (): void => {
-    last = performance.now();
+    last = readClock();
     const { account, path } = partsDirectory(upload.place);
     const state = { partsDirectory: `/${account}/${path}`, partSize: upload.partSize, parts: upload.parts };
     try {
@@ -185,7 +186,7 @@ function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: obj
   return {
     now,
     soon: () => {
-      if (performance.now() - last > notePause) now();
+      if (readClock() - last > notePause) now();
     },
     drop: () => memory.remove(upload.name),
     get areKept() {

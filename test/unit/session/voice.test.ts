@@ -9,7 +9,7 @@ const waiting = 'still waiting for a response from cloud.example.com';
 
 beforeEach(() => {
   said.length = 0;
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'hrtime', 'Date'] });
 });
 afterEach(() => void vi.useRealTimers());
 

@@ -1,3 +1,4 @@
+import { readClock } from '../../../base/clock.ts';
 import type { Context } from '../../../cli/command.ts';
 import { InterruptedError, PartialError } from '../../../base/errors.ts';
 import { flatMapEach } from '../../../base/iterate.ts';
@@ -177,14 +178,14 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
   try {
     for (;;) {
       const count = countReady(queue, most);
-      const rest = given + pauseMs - performance.now();
+      const rest = given + pauseMs - readClock();
       if (count === 0) {
         if (!(await work.wait())) break;
       } else if (count < Math.min(queue.length, most) && rest > 0) await pause(rest, world.interrupted);
       else {
         yield queue.slice(0, count).flatMap(({ receipt }) => receipt ?? []);
         queue.splice(0, count);
-        given = performance.now();
+        given = readClock();
         work.makeRoom();
       }
     }
