@@ -124,13 +124,15 @@ describe('who may import whom', () => {
     expect([...packages].filter((name) => name !== 'commander')).toEqual([]);
   });
 
-  test('process is used by main.ts, what starts it and the generator only, but for what keys and files need to know of the user and the service of its machine', () => {
+  test('process is used by main.ts, what starts it and the generator only, but for the clock, what keys and files need to know of the user and the service of its machine', () => {
     const wrong = files.filter((file) => {
       const text = readFileSync(join(source, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
       return /(?<![.\w'])process\.(?=[a-z])(?!env\['CLOUD_(?:VERSION|COMMIT|COMMIT_DATE)'\])/.test(text);
     });
     expect(wrong.toSorted()).toEqual([
       'auth/private-key.ts',
+      // The monotonic clock.
+      'base/clock.ts',
       'base/lock.ts',
       'base/private-files.ts',
       'generate.ts',
