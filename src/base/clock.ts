@@ -1,6 +1,6 @@
 /**
- * Milliseconds on the monotonic clock, for durations. The global `performance` would load `node:perf_hooks` first, which is 1 of the
- * 45 ms of `images list`.
+ * Milliseconds on the monotonic clock, for durations: only differences have a meaning. The global `performance` would load
+ * `node:perf_hooks` first, which is 1 of the 60 ms of `images list` (2026-11-27).
  */
 export function readClock(): number {
   const [seconds, nanoseconds] = process.hrtime();

@@ -169,7 +169,7 @@ export function noteStream(engine: Engine, place: UploadPlace, target: RemotePat
 const noNotes: Notes = { soon: () => undefined, now: () => undefined, drop: () => undefined, areKept: false };
 
 function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: object, areThere: boolean): Notes {
-  let last = 0;
+  let last = -Infinity;
   let areKept = areThere;
   const now = (): void => {
     last = readClock();
