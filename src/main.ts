@@ -226,6 +226,12 @@ function endBySignal(name: EndSignal): void {
 /** Milliseconds that connections and name lookups have to end by themselves after the work is done. */
 const grace = 100;
 
+/**
+ * The first release of Node.js whose `process.exit` can wait forever (Node.js issue 54918): for a background thread that compiles, which
+ * waits for a garbage collection of the main thread. A process whose event loop runs empty ends with certainty.
+ */
+const firstWithHang = 'v24';
+
 /** Runs the program in this process, to its end. @param cacheProblem the reason why the cache is not used; undefined if it is */
 export async function main(cacheProblem: string | undefined): Promise<void> {
   // If the event loop runs empty, the program ends before its work is done.
@@ -279,7 +285,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     },
   });
   if (process.exitCode === exitCodes.interrupted) endBySignal(signalled);
-  // Only unwritten output may delay the exit; an orderly shutdown of connections would take as long as printing a table.
-  if (stdout.isWritten() && stderr.isWritten()) process.exit();
+  // Only unwritten output may delay the exit; an orderly shutdown takes as long as printing a table.
+  if (process.version < firstWithHang && stdout.isWritten() && stderr.isWritten()) process.exit();
   setTimeout(() => process.exit(), grace).unref();
 }

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { useShared } from '../support/shared-service.ts';
 
@@ -205,3 +205,16 @@ test('compiled code that would run in the place of the own code of the program i
   expect(await run({ CLOUD_NO_CODE_CACHE: '1' })).toEqual(first);
   expect([first.code, readFileSync(file, 'utf8')]).toEqual([0, 'damaged']);
 });
+
+test.each([[['--version']], [['images', 'list']], [['images', 'lst']], [['stor', 'cat', 'none']]])(
+  '%j ends by itself where process.exit can wait forever, and elsewhere by process.exit, which is quicker',
+  (words) => {
+    const hook = join(user.home, 'exit.cjs');
+    const file = join(user.home, 'exit-called');
+    rmSync(file, { force: true });
+    const script = `const { reallyExit } = process; process.reallyExit = (code) => { require('fs').writeFileSync(${JSON.stringify(file)}, ''); reallyExit.call(process, code); };`;
+    writeFileSync(hook, script);
+    const { status } = spawnSync(process.execPath, ['--require', hook, program, ...words], { env: user.env, stdio: 'ignore' });
+    expect([status === 0, existsSync(file)]).toEqual([!words.some((word) => word === 'lst' || word === 'none'), process.version < 'v24']);
+  },
+);
