@@ -2,15 +2,14 @@ import { setFlagsFromString } from 'node:v8';
 
 /**
  * V8 recompiles functions that are called often with its optimizing compiler, TurboFan. For a few hundred small transfers that takes more
- * processor time than it saves, and takes it from a service on the same machine. Node.js 24 and later have a fast compiler in between
- * (Maglev): there it makes no difference, and code that Maglev compiled without TurboFan is never optimized later.
+ * processor time than it saves, and takes it from a service on the same machine. Releases after Node.js 20 gain nothing.
  */
 
 /** Time after which the work is long enough for optimized code to pay, in milliseconds. */
 const longWork = 1000;
 
-/** The first release of Node.js with Maglev. */
-const quickRelease = 24;
+/** The first release of Node.js that optimizes with little enough processor time. */
+const quickRelease = 22;
 
 /**
  * Turns the optimizing compiler off for the first second of the work that starts now.
