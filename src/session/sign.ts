@@ -1,5 +1,6 @@
 import { explainMissing, readUrl } from './endpoints.ts';
 import type { ServiceName } from '../api/operation.ts';
+import { findSigner } from '../auth/find.ts';
 import { writeKeyId } from '../auth/key-id.ts';
 import { assertUsable, type Signer } from '../auth/signer.ts';
 import type { PresignedRequest } from '../cli/command.ts';
@@ -99,18 +100,16 @@ export function createSignings(options: SigningOptions): Signings {
     const id = `${keyId?.value ?? ''} ${values.keyFile?.value ?? ''}`;
     const known = signers.get(id);
     if (known) return known;
-    const loading = import('../auth/find.ts').then(({ findSigner }) =>
-      findSigner({
-        sshDir: paths.ssh,
-        ...(keyId && { keyId: keyId.value }),
-        ...(values.keyFile && { keyFile: values.keyFile.value }),
-        ...(world.env['SSH_AUTH_SOCK'] !== undefined && { agentSocket: world.env['SSH_AUTH_SOCK'] }),
-        ...(canAsk(world) && {
-          askPassphrase: (path: string, attempt: number) =>
-            askSecret(world, `${attempt > 1 ? 'Wrong passphrase. ' : ''}Passphrase of ${path}`),
-        }),
+    const loading = findSigner({
+      sshDir: paths.ssh,
+      ...(keyId && { keyId: keyId.value }),
+      ...(values.keyFile && { keyFile: values.keyFile.value }),
+      ...(world.env['SSH_AUTH_SOCK'] !== undefined && { agentSocket: world.env['SSH_AUTH_SOCK'] }),
+      ...(canAsk(world) && {
+        askPassphrase: (path: string, attempt: number) =>
+          askSecret(world, `${attempt > 1 ? 'Wrong passphrase. ' : ''}Passphrase of ${path}`),
       }),
-    );
+    });
     signers.set(id, loading);
     return loading;
   }
