@@ -226,11 +226,16 @@ function endBySignal(name: EndSignal): void {
 /** Milliseconds that connections and name lookups have to end by themselves after the work is done. */
 const grace = 100;
 
+const nodeRelease = Number.parseInt(process.versions.node, 10);
+
+/** Releases of Node.js from this one on gain nothing by `optimizeLater`. */
+const firstQuick = 22;
+
 /**
  * The first release of Node.js whose `process.exit` can wait forever (Node.js issue 54918): for a background thread that compiles, which
  * waits for a garbage collection of the main thread. A process whose event loop runs empty ends with certainty.
  */
-const firstWithHang = 'v24';
+const firstWithHang = 24;
 
 /** Runs the program in this process, to its end. @param cacheProblem the reason why the cache is not used; undefined if it is */
 export async function main(cacheProblem: string | undefined): Promise<void> {
@@ -279,13 +284,15 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     heedsSignals: () => interrupted !== undefined,
     beforeHangup,
     runKillable,
-    optimizeLater: async () => {
-      const { optimizeLater } = await import('./base/optimize-later.ts');
-      optimizeLater(process.version, (undo) => process.prependListener('exit', undo));
-    },
+    ...(nodeRelease < firstQuick && {
+      optimizeLater: async () => {
+        const { optimizeLater } = await import('./base/optimize-later.ts');
+        optimizeLater((undo) => process.prependListener('exit', undo));
+      },
+    }),
   });
   if (process.exitCode === exitCodes.interrupted) endBySignal(signalled);
   // Only unwritten output may delay the exit; an orderly shutdown takes as long as printing a table.
-  if (process.version < firstWithHang && stdout.isWritten() && stderr.isWritten()) process.exit();
+  if (nodeRelease < firstWithHang && stdout.isWritten() && stderr.isWritten()) process.exit();
   setTimeout(() => process.exit(), grace).unref();
 }

@@ -8,15 +8,11 @@ import { setFlagsFromString } from 'node:v8';
 /** Time after which the work is long enough for optimized code to pay, in milliseconds. */
 const longWork = 1000;
 
-/** The first release of Node.js that optimizes with little enough processor time. */
-const quickRelease = 22;
-
 /**
  * Turns the optimizing compiler off for the first second of the work that starts now.
- * @param release of Node.js, such as `v20.18.0` @param beforeExit calls its argument before all other work at the end of the program
+ * @param beforeExit calls its argument before all other work at the end of the program
  */
-export function optimizeLater(release: string, beforeExit: (undo: () => void) => void): void {
-  if (Number.parseInt(release.slice(1), 10) >= quickRelease) return;
+export function optimizeLater(beforeExit: (undo: () => void) => void): void {
   setFlagsFromString('--no-opt');
   const undo = (): void => setFlagsFromString('--opt');
   setTimeout(undo, longWork).unref();
