@@ -63,7 +63,7 @@ export interface World {
   readonly heedsSignals: () => boolean;
   /** Does work that blocks the event loop, during which a signal ends the process. Absent where there are no signals. */
   readonly runKillable?: <T>(work: () => T) => T;
-  /** Called before many small transfers, which may end before optimized code pays. Absent if it gains nothing or the process does other work too. */
+  /** Called before many small transfers, which may end before optimized code pays. Absent if that gains nothing, or in shared processes. */
   readonly optimizeLater?: () => Promise<void>;
 }
 
