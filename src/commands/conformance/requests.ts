@@ -27,6 +27,8 @@ export interface Requests {
   send(service: ServiceName, method: string, path: string, given?: Given): Promise<Response>;
   readonly seen: Readonly<Record<ServiceName, readonly Response[]>>;
   readonly urls: Readonly<Record<ServiceName, URL | undefined>>;
+  /** Path of a service's URL, which comes before the path of each request: empty, or `/name`. */
+  prefix(service: ServiceName): string;
   close(): void;
 }
 
@@ -73,11 +75,12 @@ export function createRequests(invocation: Context): Requests {
     });
   });
   let opened: Promise<Sender> | undefined;
+  const prefix = (service: ServiceName): string => urls[service]?.pathname.replace(/\/+$/u, '') ?? '';
 
   async function sendBare(service: ServiceName, method: string, target: string, given: Given): Promise<Response> {
     const base = urls[service];
     if (!base) throw new Mismatch(`no address for the ${service} service is known`);
-    const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + target);
+    const url = new URL(base.origin + prefix(service) + target);
     if (given.isPlain) url.protocol = 'http:';
     const { body, headers } = toBody(given);
     opened ??= bare();
@@ -96,6 +99,7 @@ export function createRequests(invocation: Context): Requests {
   return {
     seen,
     urls,
+    prefix,
     send: async (service, method, path, given = {}) => {
       const target = path + encodeQuery(given.query ?? {}).replace('?', path.includes('?') ? '&' : '?');
       // A request in progress is not aborted: it could create something that nobody removes.

@@ -42,17 +42,19 @@ async function getAsUser(at: At, path: string): Promise<Response> {
 
 async function getByUrl(at: At, given: { method?: string; methods?: string[]; lifetime?: number; spoil?: true }): Promise<Response> {
   await at.need(makeKey);
-  const { host = '', pathname = '/' } = at.requests.urls.compute ?? {};
-  const target = signUrl({
+  const { host = '' } = at.requests.urls.compute ?? {};
+  const prefix = at.requests.prefix('compute');
+  const signed = signUrl({
     service: 'compute',
     key: await at.need(makeKeyPair),
     account: at.account,
     host,
-    path: `${pathname.replace(/\/+$/u, '')}/my`,
+    path: `${prefix}/my`,
     method: given.method ?? 'GET',
     ...(given.methods && { methods: given.methods }),
     expires: Math.floor(at.now() / 1000) + (given.lifetime ?? 300),
   });
+  const target = signed.slice(prefix.length);
   return at.compute('GET', given.spoil ? target.replace('expires=', 'expires=9') : target, { isBare: true });
 }
 

@@ -44,16 +44,18 @@ async function sendKnown(at: At, change: Change = {}): Promise<Response> {
 
 async function getByUrl(at: At, given: { method?: string; lifetime?: number; spoil?: true; isPlain?: true }): Promise<Response> {
   await at.need(makeKnown);
-  const { host = '', pathname = '/' } = at.requests.urls.storage ?? {};
-  const target = signUrl({
+  const { host = '' } = at.requests.urls.storage ?? {};
+  const prefix = at.requests.prefix('storage');
+  const signed = signUrl({
     service: 'storage',
     key: await at.need(makeKeyPair),
     account: at.account,
     host,
-    path: pathname.replace(/\/+$/u, '') + (await at.need(makeSecret)),
+    path: prefix + (await at.need(makeSecret)),
     method: given.method ?? 'GET',
     expires: Math.floor(at.now() / 1000) + (given.lifetime ?? 300),
   });
+  const target = signed.slice(prefix.length);
   const [path = '', search = ''] = (given.spoil ? target.replace('expires=', 'expires=9') : target).split('?');
   const query = Object.fromEntries(new URLSearchParams(search));
   return at.storage('GET', path, { query, ...(given.isPlain ? { isPlain: true } : { isBare: true }) });
