@@ -89,9 +89,12 @@ test('the end of a connection ends every answer, also those that wait for their 
 
 test('a connection that ends while its request is being handled leaves no open body behind', async () => {
   const endless = createEndless();
-  let handled = 0;
+  let [begun, handled] = [0, 0];
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
   const listener = await serve(async () => {
-    await sleep(100);
+    begun += 1;
+    await held;
     handled += 1;
     const body = endless.body();
     await body.next();
@@ -99,8 +102,10 @@ test('a connection that ends while its request is being handled leaves no open b
   });
   const socket = open(listener);
   socket.write(get('/'));
-  await sleep(30);
+  await expect.poll(() => begun).toBe(1);
   socket.destroy();
+  await sleep(70);
+  release();
   await expect.poll(() => [handled, endless.ended]).toEqual([1, 1]);
 });
 

@@ -138,13 +138,15 @@ describe('limits of connections', () => {
     const held = new Promise<void>((resolve) => {
       finish = resolve;
     });
+    let begun = 0;
     const handle = async (): Promise<HttpResponse> => {
+      begun += 1;
       await held;
       return answer();
     };
     const listener = await serve({ handle }, { connections: 2, perAddress: 2 });
     const under = [ask(listener), ask(listener)];
-    await sleep(50);
+    await expect.poll(() => begun).toBe(2);
     expect(await ask(listener)).toBe('');
     finish();
     expect((await Promise.all(under)).every((each) => each.includes('ok'))).toBe(true);
