@@ -219,6 +219,11 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string' && 'syscall' in error;
 }
 
+/** True if a path does not exist, also because a file takes the place of one of its directories. */
+export function isAbsence(error: unknown): boolean {
+  return isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
 /** For `catch`: undefined if a file or folder does not exist. @throws every other error */
 export function ignoreAbsence(error: unknown): undefined {
   if (!isSystemError(error) || error.code !== 'ENOENT') throw error;

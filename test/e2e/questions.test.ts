@@ -29,11 +29,7 @@ const questions: readonly (readonly [line: string, question: RegExp, there: stri
   ['stor rm q/object', /Delete \/demo\/stor\/q\/object\? \[y\/N\] $/, 'stor stat q/object'],
   ['stor rm -r q/tree', /Delete \/demo\/stor\/q\/tree and everything in it\? \[y\/N\] $/, 'stor stat q/tree/a'],
   ['stor find q/found --delete', /Delete all matches\? \[y\/N\] $/, 'stor stat q/found/a'],
-  [
-    'stor sync here stor:q/synced --delete',
-    /Delete 1 entry that is only in stor:\/demo\/stor\/q\/synced\? \[y\/N\] $/,
-    'stor stat q/synced/a',
-  ],
+  ['stor sync here stor:q/synced --delete', /Delete 1 entry of stor:\/demo\/stor\/q\/synced\? \[y\/N\] $/, 'stor stat q/synced/a'],
   ['rbac apply rbac.yaml --prune', /Delete .*policy asked.*\? \[y\/N\] $/, 'policies get asked'],
   ['stor snapshot delete q/kept@one', /Delete .*q\/kept@one\? \[y\/N\] $/, 'stor snapshot diff q/kept@one'],
 ];

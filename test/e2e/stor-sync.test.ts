@@ -153,6 +153,66 @@ test('a file in the place of a directory and the reverse: left alone, replaced w
   expect(readTree('six')).toEqual(readTree('turned'));
 });
 
+test('a file that gives way to a directory counts as a deletion', async () => {
+  user.write('swapped/d/inner', 'inner');
+  user.write('precious/d', 'precious');
+  await sync('swapped', 'stor:swapped');
+  await sync('precious', 'stor:precious');
+  for (const words of [
+    ['stor:swapped', 'precious'],
+    ['swapped', 'stor:precious'],
+  ]) {
+    const { code, stderr } = await user.here(['stor', 'sync', ...words, '--delete', '-y', '--max-delete', '0']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('1 entry of') as string]);
+  }
+  expect([readTree('precious'), (await user.here(['stor', 'cat', 'precious/d'])).stdout]).toEqual([{ d: 'precious' }, 'precious']);
+});
+
+test('a plan that exchanges files and directories is done once, however often it is run, on either side', async () => {
+  for (const [name, content] of [
+    ['was/a/inner', '1'],
+    ['was/b', 'b'],
+    ['is/a', 'a'],
+    ['is/b/inner', '2'],
+  ] as const)
+    user.write(name, content);
+  await sync('is', 'stor:is');
+  await sync('was', 'stor:was');
+  for (const [from, to] of [
+    ['stor:is', 'was'],
+    ['is', 'stor:was'],
+  ] as const) {
+    await user.here(['stor', 'sync', from, to, '--delete', '--plan', 'plan.jsonl']);
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { code, stderr } = await user.here(['stor', 'run', 'plan.jsonl', '-y', '-q']);
+      expect([turn, code, stderr]).toEqual([turn, 0, '']);
+      expect(await user.json('stor', 'diff', from, to)).toEqual([]);
+    }
+  }
+});
+
+test('a directory that a plan removes stays when it has become a file meanwhile', async () => {
+  user.write('before/d/inner', 'inner');
+  user.write('before/kept', 'kept');
+  user.write('after/kept', 'kept');
+  await sync('before', 'stor:before');
+  await sync('after', 'stor:after');
+  await user.here(['stor', 'sync', 'after', 'stor:before', '--delete', '--plan', 'far.jsonl']);
+  await user.here(['stor', 'sync', 'stor:after', 'before', '--delete', '--plan', 'near.jsonl']);
+  await user.here(['stor', 'rm', '-ry', 'before/d']);
+  await user.here(['stor', 'put', 'after/kept', 'before/d']);
+  rmSync(join(user.home, 'before/d'), { recursive: true });
+  user.write('before/d', 'mine');
+  for (const [plan, path] of [
+    ['far.jsonl', '/demo/stor/before/d'],
+    ['near.jsonl', join(user.home, 'before/d')],
+  ] as const) {
+    const { code, stderr } = await user.here(['stor', 'run', plan, '-y', '-q']);
+    expect([plan, code, stderr]).toEqual([plan, 5, expect.stringContaining(`${path} has changed meanwhile: left alone`) as string]);
+  }
+  expect([(await user.here(['stor', 'cat', 'before/d'])).stdout, readTree('before')['d']]).toEqual(['kept', 'mine']);
+});
+
 test('between directories of the object storage by links, and diff is the report alone', async () => {
   user.write('seven/a', 'a');
   user.write('seven/d/b', 'b');

@@ -4,6 +4,7 @@ import { flag, number, type Values } from '../../cli/parameters.ts';
 import { canAsk, confirm } from '../../cli/prompt.ts';
 import { countOf } from '../../base/count.ts';
 import { PartialError, UsageError } from '../../base/errors.ts';
+import { isRemoval } from '../../transfer/sync/plan.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
 import type { Side } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
@@ -37,7 +38,7 @@ export async function assertSourceNotEmpty(context: Context, { from }: Sides, op
 async function countRemovals(steps: AsyncIterable<Step>): Promise<number> {
   let count = 0;
   try {
-    for await (const { action } of steps) if (action === 'delete' || action === 'rmdir') count += 1;
+    for await (const step of steps) if (isRemoval(step)) count += 1;
   } catch (error) {
     if (!(error instanceof PartialError)) throw error;
   }
@@ -61,9 +62,11 @@ export async function confirmDeletion(
   if (yes && maxDelete === undefined) return;
   const count = await countRemovals(rehearse());
   if (maxDelete !== undefined && count > maxDelete)
-    throw new UsageError(`${count} entries of ${printSide(to)} would be deleted, more than --max-delete ${maxDelete}. Nothing was done`, {
-      hint: 'to list them: add --dry-run',
-    });
-  if (!yes && count > 0)
-    await confirm(world, `Delete ${countOf(count, 'entry', 'entries')} that ${count === 1 ? 'is' : 'are'} only in ${printSide(to)}?`);
+    throw new UsageError(
+      `${countOf(count, 'entry', 'entries')} of ${printSide(to)} would be deleted, more than --max-delete ${maxDelete}. Nothing was done`,
+      {
+        hint: 'to list them: add --dry-run',
+      },
+    );
+  if (!yes && count > 0) await confirm(world, `Delete ${countOf(count, 'entry', 'entries')} of ${printSide(to)}?`);
 }

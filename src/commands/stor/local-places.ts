@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSystemError, UsageError } from '../../base/errors.ts';
+import { isAbsence, UsageError } from '../../base/errors.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 
 /** True if a local path exists and is a directory. */
@@ -8,7 +8,7 @@ export function isFolder(file: string): boolean {
   try {
     return statSync(file).isDirectory();
   } catch (error) {
-    if (isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return false;
+    if (isAbsence(error)) return false;
     throw error;
   }
 }

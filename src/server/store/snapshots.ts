@@ -4,7 +4,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SnapshotInfo } from '../../api/control.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
-import { isSystemError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { isAbsence, NotFoundError, UsageError } from '../../base/errors.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
 import { openStore, type FileStore } from './open.ts';
@@ -99,7 +99,7 @@ function readInfo(folder: string): SnapshotInfo | undefined {
   try {
     return JSON.parse(readPrivate(join(folder, infoFile))) as SnapshotInfo;
   } catch (error) {
-    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code ?? '')) return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
-import { existsSync, rmdirSync, statSync, unlinkSync } from 'node:fs';
+import { existsSync, statSync, type BigIntStats } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
-import { ApiError, ifThere, isMissing, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
+import { isAbsence, LocalError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import type { Engine } from '../engine.ts';
 import { fetchFile } from '../download/fetch-file.ts';
@@ -15,7 +15,6 @@ import type { Manifest } from '../manifest.ts';
 import { assertSpelling, claimFolder, claimWay } from '../local/one-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
-import { tryAgain } from '../retry.ts';
 import { openSource, type FileSource } from '../local/source.ts';
 import type { PutOptions } from '../upload/parts.ts';
 import { uploadObject } from '../upload/upload.ts';
@@ -25,6 +24,7 @@ import { conditionOf, type Between } from './between.ts';
 import { keepHeaders, type HeaderKeeper } from './keep-headers.ts';
 import { describeKnown, type Known } from './memory.ts';
 import { decodeStored } from '../tree/headers.ts';
+import { deleteRemote, removeFolder, removeLocal } from './deletions.ts';
 import { copyProperties } from './properties.ts';
 import { createChangedError, isExpected, type Expected, type Step } from './steps.ts';
 
@@ -93,7 +93,12 @@ async function replaceObject(
   folder: Folder,
 ): Promise<boolean> {
   await backup?.keepObject(path, etag);
-  await storage.deleteObject({ ...path, ifMatch: etag });
+  try {
+    await storage.deleteObject({ ...path, ifMatch: etag });
+  } catch (error) {
+    // An earlier run of the plan may have made the directory.
+    if (!isConditionFailed(error) || (await inspect(storage, path))?.type !== 'directory') throw error;
+  }
   return await folder.ready();
 }
 
@@ -157,10 +162,19 @@ async function putFile(engine: Engine, file: string, target: RemotePath, step: S
 /** The state of a local file that may be replaced; `done` when it already has the content to be written. */
 type Replaceable = FileState | 'nothing' | 'anything' | 'done';
 
+function findStats(file: string): BigIntStats | undefined {
+  try {
+    return statSync(file, { bigint: true });
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Compares a local file with its expected state. @throws {LocalError} when it has neither that state nor the content to be written */
 async function checkLocal(engine: Engine, file: string, expected: Expected | undefined, source?: RemotePath): Promise<Replaceable> {
   if (expected?.size === undefined) return 'anything';
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  const stats = findStats(file);
   if (stats === undefined) return source || expected.size === -1 ? 'nothing' : 'done';
   const state = readState(stats);
   if (isExpected(state, expected)) return state;
@@ -231,37 +245,9 @@ async function copy(engine: Engine, step: Step, options: CopyOptions): Promise<D
   throw new UsageError(`${step.rel}: nothing to copy from`);
 }
 
-async function deleteRemote(engine: Engine, path: RemotePath, expected: Expected | undefined): Promise<void> {
-  try {
-    const ifMatch = expected?.etag === '' ? undefined : expected?.etag;
-    await tryAgain(() => engine.storage.deleteObject({ ...path, ifMatch }), engine);
-  } catch (error) {
-    if (isMissing(error)) return;
-    if (isConditionFailed(error)) throw createChangedError(printRemotePath(path));
-    throw error;
-  }
-}
-
 async function removeFile(engine: Engine, { to, target }: Step): Promise<void> {
   if (to.kind === 'remote') await deleteRemote(engine, to.path, target);
   else if ((await checkLocal(engine, to.file, target)) !== 'done') removeLocal(to.file);
-}
-
-/** Removes a file, if it still exists. `rmSync` would report "not a directory" for a file that the system protects. */
-function removeLocal(file: string): void {
-  ifThere(() => unlinkSync(file));
-}
-
-/** Removes a directory if it is empty; otherwise it has entries that were left out, and stays. */
-async function removeFolder(engine: Engine, { to }: Step): Promise<void> {
-  try {
-    if (to.kind === 'remote') await deleteRemote(engine, to.path, undefined);
-    else rmdirSync(to.file);
-  } catch (error) {
-    if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) return;
-    if (isSystemError(error) && ['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) return;
-    throw error;
-  }
 }
 
 /** Creates a local directory, replacing a file if that has its expected state. */

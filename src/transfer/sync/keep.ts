@@ -1,13 +1,10 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isSystemError } from '../../base/errors.ts';
+import { isAbsence, isSystemError } from '../../base/errors.ts';
 import { assertSpelling } from '../local/one-file.ts';
 
 /** Why an object stays although no selected local file has its name. */
 export type Kept = 'unholdable' | 'hidden';
-
-/** Error codes of paths that do not exist. All others say nothing about what may exist. */
-const missing = new Set(['ENOENT', 'ENOTDIR']);
 
 /**
  * Why the object of a path must not be deleted although a walk of the local tree did not visit the path: something exists there that is
@@ -21,7 +18,8 @@ export function findReasonToKeep(root: string, rel: string, verified: Set<string
     lstatSync(file);
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    if (!missing.has(error.code ?? '')) return 'unholdable';
+    // Other errors say nothing about what may exist.
+    if (!isAbsence(error)) return 'unholdable';
     if (rel.includes('/')) assertSpelling(root, dirname(rel), verified);
     return undefined;
   }

@@ -1,0 +1,55 @@
+import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
+import { ApiError, ifThere, isAbsence, isMissing, isSystemError } from '../../base/errors.ts';
+import type { Engine } from '../engine.ts';
+import { inspect } from '../inspect.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { isConditionFailed } from '../precondition.ts';
+import { tryAgain } from '../retry.ts';
+import { createChangedError, type Expected, type Location, type Step } from './steps.ts';
+
+/** Deletes an object, or an empty directory. @throws {LocalError} when an object is not the expected version */
+export async function deleteRemote(engine: Engine, path: RemotePath, expected: Expected | undefined): Promise<void> {
+  try {
+    const ifMatch = expected?.etag === '' ? undefined : expected?.etag;
+    await tryAgain(() => engine.storage.deleteObject({ ...path, ifMatch }), engine);
+  } catch (error) {
+    if (isMissing(error)) return;
+    if (isConditionFailed(error)) throw createChangedError(printRemotePath(path));
+    throw error;
+  }
+}
+
+/** Removes a file, if it still exists. `rmSync` would report "not a directory" for a file that the system protects. */
+export function removeLocal(file: string): void {
+  ifThere(() => unlinkSync(file));
+}
+
+/** True if a file or an object has taken the place of a directory. */
+async function isReplaced({ storage }: Engine, place: Location): Promise<boolean> {
+  if (place.kind === 'remote') return (await inspect(storage, place.path))?.type === 'object';
+  try {
+    return !lstatSync(place.file).isDirectory();
+  } catch (error) {
+    if (isAbsence(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Removes a directory if it is empty; otherwise it has entries that were left out, and stays. A file in its place stays, too: DELETE has
+ * no condition for the type. What replaces the directory (reason `type`) expects what it finds; elsewhere a file is a change.
+ */
+export async function removeFolder(engine: Engine, { to, reason }: Step): Promise<void> {
+  if (await isReplaced(engine, to)) {
+    if (reason === 'type') return;
+    throw createChangedError(to.kind === 'remote' ? printRemotePath(to.path) : to.file);
+  }
+  try {
+    if (to.kind === 'remote') await deleteRemote(engine, to.path, undefined);
+    else rmdirSync(to.file);
+  } catch (error) {
+    if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) return;
+    if (isAbsence(error) || (isSystemError(error) && ['ENOTEMPTY', 'EEXIST'].includes(error.code ?? ''))) return;
+    throw error;
+  }
+}
