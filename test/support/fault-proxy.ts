@@ -85,6 +85,7 @@ export async function startFaultProxy(
 
   function forwardBody(incoming: IncomingMessage, upstream: ClientRequest, response: ServerResponse, fault: Fault): void {
     const tap = new Tap(lengthOf(incoming, random));
+    let isHeld = false;
     incoming.on('data', (piece: Buffer) => {
       moved.up += piece.length;
       if (fault === 'flip up' && isStored(incoming)) upstream.write(tap.flip(piece));
@@ -92,6 +93,7 @@ export async function startFaultProxy(
         const { head, isOver } = tap.take(piece);
         upstream.write(head);
         if (!isOver) return;
+        isHeld = true;
         incoming.pause();
         if (fault === 'stall up') return;
         upstream.destroy();
@@ -101,7 +103,8 @@ export async function startFaultProxy(
         upstream.once('drain', () => incoming.resume());
       }
     });
-    incoming.on('end', () => upstream.end());
+    // A body that has arrived in one piece ends although it is paused; its first bytes must not pass for all of it.
+    incoming.on('end', () => isHeld || upstream.end());
   }
 
   function forwardResponse(reply: IncomingMessage, response: ServerResponse, fault: Fault): void {
@@ -118,6 +121,7 @@ export async function startFaultProxy(
       return;
     }
     const tap = new Tap(lengthOf(reply, random));
+    let isHeld = false;
     reply.on('data', (piece: Buffer) => {
       moved.down += piece.length;
       if (fault === 'flip down' && isChecked(reply)) response.write(tap.flip(piece));
@@ -125,6 +129,7 @@ export async function startFaultProxy(
         const { head, isOver } = tap.take(piece);
         response.write(head);
         if (!isOver) return;
+        isHeld = true;
         reply.pause();
         if (fault === 'cut down') setImmediate(() => response.destroy());
       } else if (!response.write(piece)) {
@@ -132,7 +137,7 @@ export async function startFaultProxy(
         response.once('drain', () => reply.resume());
       }
     });
-    reply.on('end', () => response.end());
+    reply.on('end', () => isHeld || response.end());
     reply.on('error', () => response.destroy());
   }
 
