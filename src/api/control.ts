@@ -43,7 +43,7 @@ export const controlOperations = {
     rate: 'number',
     seed: 'number',
   }),
-  /** Without `id`, clears all of them. Returns the cleared failures. */
+  /** Without `id`, clears all of them. Returns the cleared faults. */
   clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Removes faults and releases the requests that they hold', {
     id: 'number',
   }),

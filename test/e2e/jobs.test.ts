@@ -35,7 +35,7 @@ async function run(...words: string[]): Promise<{ code: number | null; stdout: s
   return { code, stdout, stderr };
 }
 
-/** Each look at processes is a process. */
+/** Each poll starts `ps`: few of them. */
 const slowly = { interval: 150 };
 
 /** Processes with just this command line; ps is the witness. */

@@ -18,7 +18,7 @@ const imageOf = (number: number): string => `b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e000
 const network = '8a3ee67a-1a45-43ea-b686-4d3dc9b78a06';
 const password = '--password-file password';
 
-/** Commands, each run after those above it; braces hold one that shows something, and its field that is meant. */
+/** Commands in order. `{COMMAND FIELD}` is replaced by that field of the JSON output of the command. */
 const computeCommands: Readonly<Record<keyof typeof compute, string>> = {
   ping: 'ping',
   getAccount: 'account get',

@@ -112,7 +112,7 @@ describe('cloud conformance', () => {
   });
 });
 
-/** Operations whose failure leaves the others to be checked, in rounds: what is made first cannot fail together with what is done with it. */
+/** Operations by rounds. Those of a round are made to fail together: no check of one of them depends on another. */
 const rounds: readonly (readonly string[])[] = [
   'updateAccount getAccountLimits updateConfig getKey getUserKey changeUserPassword updateUser getRole updateRole setRoleTags getPolicy updatePolicy listDatacenters listServices listPackages getPackage updateImage exportImage cloneImage ping deleteUserKey listUserKeys importImageFromDatacenter listImages',
   'createImageFromMachine createUser createRole createPolicy getAccount getConfig getDatacenter getUser createKey',

@@ -21,7 +21,7 @@ const machine = '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001';
 /** An image of the second datacenter: the first is the origin of the second, which is that of the third. */
 const imageOf = (number: number): string => `b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e000${number}`;
 const network = '8a3ee67a-1a45-43ea-b686-4d3dc9b78a06';
-/** Requests, each sent after those above it: what the path has in braces is the `id` or the fingerprint that an earlier one was answered with. */
+/** Requests in order. `{operation}` in a path is replaced by the `id` or the fingerprint in the response to that operation. */
 const requests: Readonly<Record<Name, readonly [line: string, body?: object]>> = {
   ping: ['GET /--ping'],
   getAccount: ['GET /my'],

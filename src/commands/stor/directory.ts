@@ -1,5 +1,6 @@
 import type { Entry } from '../../api/objects.ts';
 import { mapEach } from '../../base/iterate.ts';
+import { compareNames } from '../../base/order.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, some } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/attempts.ts';
@@ -47,7 +48,7 @@ type Order = (a: Entry, b: Entry) => number;
 function chooseOrder(options: { time: boolean; size: boolean; reverse: boolean }): Order | undefined {
   const byTime: Order = (a, b) => b.mtime.localeCompare(a.mtime);
   const bySize: Order = (a, b) => (b.size ?? 0) - (a.size ?? 0);
-  const byName: Order = (a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name));
+  const byName: Order = (a, b) => compareNames(a.name, b.name);
   const order = options.time ? byTime : options.size ? bySize : byName;
   if (options.reverse) return (a, b) => order(b, a);
   return options.time || options.size ? order : undefined;

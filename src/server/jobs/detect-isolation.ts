@@ -168,7 +168,7 @@ async function prepareParts(bash: string, { dataDir, tools = [] }: DetectOptions
 }
 
 /** Advice for machines without a sandbox. */
-const way = 'install bubblewrap, or start the service with --isolation none to run tasks without a sandbox';
+const isolationHint = 'install bubblewrap, or start the service with --isolation none to run tasks without a sandbox';
 
 /**
  * Detects the strongest isolation that this machine supports, or the requested one. Without an explicit request it never falls back to
@@ -202,7 +202,7 @@ export async function detectIsolation(options: DetectOptions): Promise<Detected>
     reasons.push(`${kind}: ${failure ?? 'unknown'}`);
   }
   if (options.signal?.aborted === true) return { refusal: 'jobs are off: the service is stopping', isUnknown: true };
-  const refusal = `jobs are off: no sandbox works on this machine (${reasons.join('; ')}); ${way}`;
+  const refusal = `jobs are off: no sandbox works on this machine (${reasons.join('; ')}); ${isolationHint}`;
   log(refusal);
   return { refusal };
 }

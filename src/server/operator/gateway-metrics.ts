@@ -84,7 +84,7 @@ function showTasks({ show }: Metrics, state: GatewayState): void {
   show('cloud_tasks_waiting', 'Tasks of jobs that wait for a slot, in the whole cluster.', () => state.tasks?.()?.waiting);
   const oldest = 'For how long the next task of a job has been the next; the longest of all jobs, 0 when none waits.';
   show('cloud_tasks_waiting_age_seconds', oldest, () => inSeconds(state.tasks?.()?.age));
-  const capacity = 'Tasks that the gateways and workers which are alive do at once.';
+  const capacity = 'Tasks that the running gateways and workers can run concurrently.';
   show('cloud_cluster_task_slots', capacity, () => state.tasks?.()?.slots);
 }
 

@@ -27,7 +27,7 @@ export function createWorkerMetrics(state: MemberState): { write: () => string; 
   });
   let [slots, readBusy] = [0, (): number => 0];
   const gauge = { labels: ['state'], type: 'gauge' } as const;
-  metrics.read({ ...gauge, name: 'cloud_task_slots', help: 'Tasks that this worker can do at once.' }, () => {
+  metrics.read({ ...gauge, name: 'cloud_task_slots', help: 'Tasks that this worker can run concurrently.' }, () => {
     const busy = Math.min(slots, readBusy());
     return [
       [['busy'], busy],
