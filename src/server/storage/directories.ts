@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
-import type { storage } from '../../api/storage.ts';
+import { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
 import { chooseHeaders } from './headers.ts';
 import { checkWrite } from './conditions.ts';
-import { releaseContents, removeGarbage } from './garbage.ts';
+import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import {
   describeDirectory,
   ensureDirectory,
@@ -22,7 +22,10 @@ import type { Lock } from './locks.ts';
 import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
-/** Creates or updates a directory. Headers and role tags in the request replace the existing ones. An object at the path is replaced. */
+/**
+ * Creates or updates a directory. Headers and role tags in the request replace the existing ones. An object at the path is replaced, which
+ * also requires permission to delete it.
+ */
 export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   const { 'content-type': _type, 'content-disposition': _disposition, ...given } = headers ?? {};
@@ -32,18 +35,26 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
     refuseRoot(place);
     refuseUploads(place);
   }
-  const garbage = await call.store.writeEntry(async (transaction) => {
-    if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
-    await refuseJobPlace(transaction, place, 'write');
-    const { parent, entry } = await findForWriting(transaction, place);
-    checkWrite(conditions, entry, call.now());
-    const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
-    await noteRoleTags(transaction, call, place, roleTag);
-    const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
-    await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
-    return releaseContents(transaction, [entry]);
-  });
-  await removeGarbage(call.store, garbage);
+  /** Returns the etag of an object that the caller has not been allowed to replace yet. */
+  const write = (allowed?: string): Promise<readonly Garbage[] | string> =>
+    call.store.writeEntry(async (transaction) => {
+      if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
+      await refuseJobPlace(transaction, place, 'write');
+      const { parent, entry } = await findForWriting(transaction, place);
+      checkWrite(conditions, entry, call.now());
+      if (entry?.type === 'object' && entry.etag !== null && entry.etag !== allowed) return entry.etag;
+      const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
+      await noteRoleTags(transaction, call, place, roleTag);
+      const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
+      await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
+      return releaseContents(transaction, [entry]);
+    });
+  let written = await write();
+  while (typeof written === 'string') {
+    await call.requireAccess(storage.deleteObject, { account: place.login, path: place.parts.join('/') });
+    written = await write(written);
+  }
+  await removeGarbage(call.store, written);
   return {};
 };
 

@@ -4,6 +4,7 @@ import { ApiError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import { inspect } from '../inspect.ts';
 import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
+import { isConditionFailed } from '../precondition.ts';
 
 /** The parents of a path that a user can create: not an account's own directory and its roots. */
 function listParents(path: RemotePath): RemotePath[] {
@@ -41,6 +42,21 @@ async function findMissing(storage: StorageClient, path: RemotePath): Promise<Re
 }
 
 /**
+ * Creates a directory where nothing is. An unconditional PUT would replace an object that another client has stored meanwhile.
+ * @returns false if another client has created the directory meanwhile
+ * @throws {UsageError} when the path has become an object
+ */
+async function createNew(storage: StorageClient, path: RemotePath, headers?: Headers): Promise<boolean> {
+  try {
+    await storage.putDirectory({ ...path, ...(headers && { headers }), ifNoneMatch: '*' });
+    return true;
+  } catch (error) {
+    if (!isConditionFailed(error) || !(await isThereUnseen(storage, path))) throw error;
+    return false;
+  }
+}
+
+/**
  * Creates a directory; with `parents` also its missing parents. Existing directories stay unchanged: a sub-user may lack the right to
  * change them.
  * @param options `headers` are those of the new directory
@@ -52,9 +68,8 @@ export async function makeFolder(
   { parents = false, headers = undefined as Headers | undefined } = {},
 ): Promise<boolean> {
   if (await (parents ? isThereUnseen : isThere)(storage, path)) return false;
-  if (parents) for (const parent of await findMissing(storage, path)) await storage.putDirectory(parent);
-  await storage.putDirectory(headers ? { ...path, headers } : path);
-  return true;
+  if (parents) for (const parent of await findMissing(storage, path)) await createNew(storage, parent);
+  return await createNew(storage, path, headers);
 }
 
 /** A directory that is created when the first entry is to be stored in it. */
@@ -69,8 +84,7 @@ export function createFolder(storage: StorageClient, path: RemotePath, parent?: 
   async function make(): Promise<boolean> {
     const isNew = await parent?.ready();
     if (isNew !== true) return await makeFolder(storage, path, { headers });
-    await storage.putDirectory(headers ? { ...path, headers } : path);
-    return true;
+    return await createNew(storage, path, headers);
   }
   return { path, ready: lazily(make) };
 }

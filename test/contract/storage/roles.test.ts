@@ -33,6 +33,8 @@ beforeAll(async () => {
     name: 'writing',
     rules: ['CAN putobject, putdirectory, deleteobject, putsnaplink, createmultipartupload AND commitmultipartupload'],
   });
+  await make('policies', { name: 'making', rules: ['CAN putdirectory'] });
+  await make('roles', { name: 'makers', policies: [{ name: 'making' }], members: [{ type: 'subuser', login: 'bob' }] });
   await make('roles', { name: 'readers', policies: [{ name: 'reading' }], members: [{ type: 'subuser', login: 'bob', default: true }] });
   await make('roles', { name: 'writers', policies: [{ name: 'writing' }], members: [{ type: 'subuser', login: 'bob' }] });
   await make('roles', { name: 'strangers' });
@@ -105,6 +107,17 @@ describe('roles', () => {
     expect(await askAsBob('PUT', '/demo/stor/open/link', link('/demo/stor/shut/file'))).toMatchObject(untagged);
     expect((await askAsBob('PUT', '/demo/stor/open/link', link('/demo/stor/open/file'))).status).toBe(204);
     expect((await ask('GET', '/demo/stor/open/link')).text).toBe('open');
+  });
+
+  test('a directory in the place of an object needs leave to delete it', async () => {
+    await ask('PUT', '/demo/stor/made', { ...directory, 'role-tag': 'makers, writers' });
+    await ask('PUT', '/demo/stor/made/file', {}, 'kept');
+    const asMaker = { ...directory, role: 'makers' };
+    expect(await askAsBob('PUT', '/demo/stor/made/file', asMaker)).toMatchObject(denied);
+    expect((await ask('GET', '/demo/stor/made/file')).text).toBe('kept');
+    expect((await askAsBob('PUT', '/demo/stor/made/new', asMaker)).status).toBe(204);
+    expect((await askAsBob('PUT', '/demo/stor/made/new', asMaker)).status).toBe(204);
+    expect((await askAsBob('PUT', '/demo/stor/made/file', { ...directory, role: 'writers' })).status).toBe(204);
   });
 
   test('a commit needs leave to put the object', async () => {
