@@ -1,6 +1,6 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { useShared } from '../support/shared-service.ts';
 
@@ -65,3 +65,61 @@ test.each(['sync stor:halves to', 'get -r halves to', 'get -r --tar halves', 'fi
     expect([code === 0, named.length, stderr]).toEqual([false, 2, stderr]);
   },
 );
+
+describe('dry runs', () => {
+  beforeAll(async () => {
+    user.write('folder/a', '1');
+    user.write('file', '2');
+    await user.shell('tar cf folder.tar folder');
+    await user.line('cloud stor mkdir -p dry/a dry/b; cloud stor put -q folder/a dry/a/a; cloud stor put -q file dry/b/a');
+  });
+
+  /** The names of all objects and of the files in the home directory. */
+  async function listAll(): Promise<string[]> {
+    return [...(await user.here(['stor', 'find', '-o', 'name'])).stdout.split('\n'), ...readdirSync(user.home)];
+  }
+
+  test.each([
+    ['put missing new', 2, 'missing: no such file or directory'],
+    ['put -r missing new', 2, 'missing: no such file or directory'],
+    ['put folder new', 2, 'folder is a directory'],
+    ['put missing file dry/', 5, '1 of 2 failed'],
+    ['put file absent/new', 3, 'absent does not exist: create the directory first'],
+    ['put -r folder absent/new', 3, 'absent does not exist: create the directory first'],
+    ['put file dry/b/a/new', 1, 'dry/b/a is not a directory'],
+    ['put -p file dry/b/a/new', 2, 'dry/b/a is an object, not a directory'],
+    ['put file dry -T', 1, 'dry is a directory: an object cannot replace it'],
+    ['put file dry -T --no-clobber', 1, 'dry is a directory: an object cannot replace it'],
+    ['put file dry/b/a --if-match other', 1, 'dry/b/a does not match the conditions'],
+    ['put --untar folder.tar absent/new', 3, 'absent does not exist: create the directory first'],
+    ['rm -ry ~~/public', 2, 'it is a root directory of the account'],
+    ['rm -ry stor:', 2, 'it is a root directory of the account'],
+    ['rm -y dry/b', 1, 'dry/b is not empty'],
+    ['rm -y absent dry/a', 1, '2 of 2 failed'],
+    ['mv dry/a dry/b -T', 5, 'dry/b/a differs from /demo/stor/dry/a/a: both left alone'],
+    ['mv dry/a absent/new', 3, 'cloud stor mv -p'],
+    ['cp dry/a/a absent/new', 3, 'absent does not exist: create the directory first'],
+    ['cp dry/a/a dry/b -T', 1, 'dry/b is a directory: an object cannot replace it'],
+    ['cp -p dry/a/a dry/b/a/new', 2, 'dry/b/a is an object, not a directory'],
+    ['cp dry/absent dry/b/a /demo/stor', 5, '1 of 2 failed'],
+    ['get dry/a new', 2, 'dry/a is a directory'],
+    ['get dry/a/a folder -T', 1, 'folder is a directory'],
+    ['get dry/a/a missing/new', 1, 'missing/new: no such file or directory'],
+    ['get -r dry/a file', 1, 'file exists but is not a directory'],
+    ['get -r dry/a file/new', 1, 'file/new: not a directory'],
+  ])('a dry run fails as the run does: %s', async (line, code, message) => {
+    const before = await listAll();
+    const words = ['stor', ...line.split(' ')];
+    const dry = await user.here([...words, '-n']);
+    expect([dry.code, dry.stderr]).toEqual([code, expect.stringContaining(message)]);
+    expect(await listAll()).toEqual(before);
+    const run = await user.here(words);
+    expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
+  });
+
+  test('a dry run goes on where the run would create directories first', async () => {
+    for (const line of ['cp -p dry/b/a dry/new/', 'cp -rp dry/b dry/new/c', 'put -p file dry/new/', 'put -rp folder dry/new/c'])
+      expect([line, (await user.here(['stor', ...line.split(' '), '-n'])).code]).toEqual([line, 0]);
+    expect((await user.here(['stor', 'stat', 'dry/new'])).code).toBe(3);
+  });
+});

@@ -12,6 +12,7 @@ import { engineAt, type Side } from '../../transfer/sync/tree.ts';
 import { createEngine, createTally } from './engine.ts';
 import { readFilter } from './filters.ts';
 import type { CopyOptions } from './copy-words.ts';
+import { rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { checkSides, readSides, type Sides } from './sides.ts';
 import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
@@ -51,6 +52,7 @@ async function copyTree(context: Context, sides: Sides, options: CopyOptions, de
   };
   const rest = { ...common, links: 'inside', onSkip: () => undefined } as const;
   if (options.dryRun) {
+    if (!isThere && to.kind === 'remote') await makeFolder(sides.context.storage, to.root, { parents: options.parents, dryRun: true });
     const tally = createTally(context);
     const engine = createEngine(sides.context, options, { bulk: true });
     const steps = syncSides(engine, { ...rest, dryRun: true, isEmpty: !isThere, report: reportTo(tally) });
@@ -71,12 +73,19 @@ interface OneCopy {
   readonly declare: () => Work;
 }
 
+async function* rehearseOne(
+  context: Context,
+  from: string,
+  to: RemotePath,
+  { noClobber, parents }: CopyOptions,
+): AsyncGenerator<Rehearsed> {
+  if (parents) await makeWithParents(context.storage, parentOf(to), true);
+  yield await rehearseObject(context, { action: 'copy', from, to }, { noClobber, hasParent: parents, line: 'cloud stor cp -p' });
+}
+
 async function copyOne(command: Context, context: Context, { from, to, found, options, declare }: OneCopy): Promise<Output | undefined> {
   const shown = { from: printRemotePath(from.root), to: printRemotePath(to) };
-  if (options.dryRun) {
-    context.note(`Would copy ${shown.from} -> ${shown.to}`);
-    return undefined;
-  }
+  if (options.dryRun) return await showRehearsal(context, rehearseOne(context, shown.from, to, options));
   return await runTransfers(
     context,
     options,

@@ -2,7 +2,7 @@ import { linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { runPool } from '../../base/parallel.ts';
-import { planSource, type ObjectStep, type Step } from './copy-plan.ts';
+import { planSources, type ObjectStep, type Step } from './copy-plan.ts';
 import { explainParent, leaveExisting } from './paths.ts';
 import type { Transfers } from './show.ts';
 
@@ -82,19 +82,11 @@ export async function* copyAll(
   options: CopyValues,
   { after, onFolder, moves }: { after: After; onFolder: (path: RemotePath) => void; moves: boolean },
 ): AsyncGenerator<Copied> {
-  async function* plan(): AsyncGenerator<Step> {
-    for (const [from, to] of targets) {
-      const steps = planSource(engine, from, to, options.recursive, options.filter);
-      const first = await tally.prepare(printRemotePath(from), async () => (await steps.next()).value as Step | undefined);
-      if (!first) continue;
-      yield first;
-      yield* steps;
-    }
-  }
   async function work(step: Step): Promise<Copied | undefined> {
     if (step.kind === 'folder') {
       onFolder(step.from);
-      await tally.attempt(printRemotePath(step.folder.path), () => explainParent(() => step.folder.ready(), 'cloud stor cp -p'));
+      const line = `cloud stor ${options.verb ?? 'cp'} -p`;
+      await tally.attempt(printRemotePath(step.folder.path), () => explainParent(() => step.folder.ready(), line));
       return undefined;
     }
     const isNew = await (step.folder?.ready() ?? Promise.resolve(true)).catch(() => undefined);
@@ -108,5 +100,9 @@ export async function* copyAll(
       return copied;
     });
   }
-  for await (const copied of runPool(plan(), work, { limit: engine.parallel, signal: engine.signal })) if (copied) yield copied;
+  for await (const copied of runPool(planSources({ engine, tally }, targets, options), work, {
+    limit: engine.parallel,
+    signal: engine.signal,
+  }))
+    if (copied) yield copied;
 }

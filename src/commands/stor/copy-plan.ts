@@ -1,11 +1,12 @@
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { createFolder, type Folder } from '../../transfer/tree/folders.ts';
+import { createFolder, type Folder, type Making } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
+import type { Tally } from './engine.ts';
 import { requireThere } from './paths.ts';
 
 /** An object that gets another name. */
@@ -19,6 +20,22 @@ export interface ObjectStep {
 
 /** An object, or a directory to create or remove. */
 export type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
+
+/** The steps for all sources; a source that cannot be copied is reported and counted, and the others continue. */
+export async function* planSources(
+  { engine, tally }: { readonly engine: Engine; readonly tally: Tally },
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+  { recursive, filter }: { readonly recursive: boolean; readonly filter: Filter },
+  making?: Making,
+): AsyncGenerator<Step> {
+  for (const [from, to] of targets) {
+    const steps = planSource(engine, from, to, recursive, filter, making);
+    const first = await tally.prepare(printRemotePath(from), async () => (await steps.next()).value as Step | undefined);
+    if (!first) continue;
+    yield first;
+    yield* steps;
+  }
+}
 
 /** @throws {UsageError} when the source would be copied onto or into itself, or would replace a directory above it */
 function checkApart(from: RemotePath, to: RemotePath): void {
@@ -45,17 +62,21 @@ export function assertSeparate(sources: readonly RemotePath[]): void {
   }
 }
 
-/** The target of each source: inside the given directory, or the given path itself for a single source. */
+/**
+ * The target of each source: inside the given directory, or the given path itself for a single source.
+ * @param willBeDirectory true for a directory that a dry run does not create
+ */
 export async function chooseTargets(
   { storage, account }: Context,
   sources: readonly RemotePath[],
   word: string,
   asItself: boolean,
+  willBeDirectory = false,
 ): Promise<Map<RemotePath, RemotePath>> {
   const target = readRemotePath(word, account);
-  const found = await inspect(storage, target);
-  const into = !asItself && (found?.type === 'directory' || sources.length > 1 || word.endsWith('/'));
-  if (into && found?.type !== 'directory')
+  const isDirectory = willBeDirectory || (await inspect(storage, target))?.type === 'directory';
+  const into = !asItself && (isDirectory || sources.length > 1 || word.endsWith('/'));
+  if (into && !isDirectory)
     throw new UsageError(`${printRemotePath(target)}: no such directory`, {
       hint: `cloud stor mkdir -p ${quoteRemotePath(target)}`,
     });
@@ -74,12 +95,13 @@ export async function chooseTargets(
 }
 
 /** The steps for one source: a single object, or a tree with each directory before its entries. */
-export async function* planSource(
+async function* planSource(
   { storage }: Pick<Engine, 'storage'>,
   from: RemotePath,
   to: RemotePath,
   recursive: boolean,
   filter: Filter,
+  making?: Making,
 ): AsyncGenerator<Step> {
   const found = await requireThere(storage, from);
   if (found.type === 'object') {
@@ -87,7 +109,7 @@ export async function* planSource(
     return;
   }
   if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'to copy it recursively: cloud stor cp -r' });
-  const first = createFolder(storage, to);
+  const first = createFolder(storage, to, undefined, making);
   const folders = [first];
   if (!filter.isChoosy) yield { kind: 'folder', from, folder: first };
   for await (const { kind, path, rel, entry } of walkRemote(storage, from, { prune: filter.prunes })) {
@@ -95,7 +117,7 @@ export async function* planSource(
     else if (kind === 'object' && !filter.hasFile(rel)) continue;
     else if (kind === 'object') yield { kind, from: path, to: joinPath(to, rel), etag: entry.etag, folder: folders.at(-1) };
     else {
-      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1));
+      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1), making);
       folders.push(folder);
       if (!filter.isChoosy && !filter.prunes(rel)) yield { kind: 'folder', from: path, folder };
     }

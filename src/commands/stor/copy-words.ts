@@ -5,14 +5,15 @@ import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { chooseTargets, planSource } from './copy-plan.ts';
-import { transferOptions } from './engine.ts';
+import { requireSameObject } from '../../transfer/tree/link.ts';
+import { chooseTargets, planSources } from './copy-plan.ts';
+import { createEngine, createTally, transferOptions, type TransferValues } from './engine.ts';
 import { filterOptions } from './filters.ts';
 import { noTargetDirectory } from './nesting.ts';
 import { assertDirectory, listOption, readingNames } from './names.ts';
-import { dryRunOption, rehearseFolder, rehearseObject, type Rehearsed } from './rehearse.ts';
+import { dryRunOption, rehearseFolder, rehearseInFolder, rehearseObject, rehearseSteps, type Rehearsed } from './rehearse.ts';
 import type { CopyValues } from './copy-objects.ts';
-import { makeWithParents } from './paths.ts';
+import { explainParent, makeWithParents } from './paths.ts';
 
 /** Columns of copied and moved objects. */
 export const rowShape = { columns: ['from', 'to', 'how'], id: 'to', fields: ['etag'] };
@@ -62,19 +63,32 @@ export function declareCopy(verb: 'cp' | 'mv', options: object, targets: Readonl
   };
 }
 
-/** Lists what would be copied or moved, but not directories that --parents would create. */
+/**
+ * Lists what would be copied or moved, but not directories that --parents would create. Failures are reported and counted as in the run.
+ * @param only true for a single object, whose error is thrown directly
+ */
 export async function* rehearse(
   invocation: Context,
   targets: ReadonlyMap<RemotePath, RemotePath>,
-  verb: 'copy' | 'move',
-  { recursive, noClobber, filter }: CopyValues,
+  options: CopyValues & TransferValues & { readonly parents: boolean },
+  only: boolean,
 ): AsyncGenerator<Rehearsed> {
-  for (const [from, to] of targets) {
-    for await (const step of planSource(invocation, from, to, recursive, filter)) {
-      if (step.kind === 'folder') yield* rehearseFolder(invocation, step.folder.path);
-      else yield await rehearseObject(invocation, verb, printRemotePath(step.from), step.to, noClobber);
-    }
-  }
+  const { noClobber, parents, copy, verb = 'cp' } = options;
+  const tally = createTally(invocation, only);
+  const engine = createEngine(invocation, options, { bulk: !only });
+  const line = `cloud stor ${verb} -p`;
+  const steps = planSources({ engine, tally }, targets, options, { dryRun: true, parents });
+  yield* rehearseSteps(engine, steps, async (step) => {
+    if (step.kind === 'folder')
+      return await tally.attempt(printRemotePath(step.folder.path), () => explainParent(() => rehearseFolder(step.folder), line));
+    const from = printRemotePath(step.from);
+    const object = { action: verb === 'mv' ? 'move' : 'copy', from, to: step.to } as const;
+    if (!step.folder) return await tally.attempt(from, () => rehearseObject(engine, object, { noClobber, hasParent: parents, line }));
+    // A tree that is moved is merged with an existing one.
+    const merging = verb === 'mv' ? { checkExisting: () => requireSameObject(engine, step, { copiesThrough: copy }) } : {};
+    return await rehearseInFolder(engine, tally, step.folder, object, { noClobber, line, ...merging });
+  });
+  tally.finish();
 }
 
 /** @throws {UsageError} when the target of a pattern or a list is not a directory */
@@ -91,13 +105,15 @@ export async function prepareTargets(
   isGroup: boolean,
 ): Promise<Map<RemotePath, RemotePath>> {
   const { parents, dryRun, noTargetDirectory: isName } = context.options;
-  await makeParents(context, target, parents && !dryRun);
-  if (isGroup) await assertTargetDirectory(context, target);
-  return await chooseTargets(context, sources, target, isName);
+  await makeParents(context, target, parents, dryRun);
+  // The run has created such a directory by now.
+  const willBeDirectory = parents && dryRun && target.endsWith('/');
+  if (isGroup && !willBeDirectory) await assertTargetDirectory(context, target);
+  return await chooseTargets(context, sources, target, isName, willBeDirectory);
 }
 
-/** Creates the parents of a target if requested. */
-export async function makeParents({ storage, account }: Context, target: string, isWanted: boolean): Promise<void> {
+/** Creates the parents of a target if requested; a dry run only checks. */
+export async function makeParents({ storage, account }: Context, target: string, isWanted: boolean, dryRun = false): Promise<void> {
   const path = readRemotePath(target, account);
-  if (isWanted) await makeWithParents(storage, target.endsWith('/') ? path : parentOf(path));
+  if (isWanted) await makeWithParents(storage, target.endsWith('/') ? path : parentOf(path), dryRun);
 }

@@ -107,8 +107,12 @@ export const copy = command({
     const targets = await prepareTargets(invocation, sources, target, isMatch || hasList);
     const filter = await readFilter(invocation, options, options.recursive);
     if (options.recursive) await noteNested(invocation, words, target, targets);
-    if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, targets, 'copy', { ...options, filter }));
-    return await copyTargets(invocation, targets, sources.length === 1);
+    const isOne = sources.length === 1;
+    if (options.dryRun) {
+      const steps = rehearse(invocation, targets, { ...options, filter }, isOne && !options.recursive);
+      return await showRehearsal(invocation, steps);
+    }
+    return await copyTargets(invocation, targets, isOne);
   },
   examples: [
     { line: 'cloud stor cp report.pdf stor:docs/', help: 'Upload a file' },

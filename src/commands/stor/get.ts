@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
@@ -9,12 +10,14 @@ import { bytes, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { fetchFile } from '../../transfer/download/fetch-file.ts';
-import type { Fetched } from '../../transfer/download/write-object.ts';
+import { createDirectoryError } from '../../transfer/download/download.ts';
+import { checkTarget, type Fetched } from '../../transfer/download/write-object.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { createManifestWriter, type ManifestWriter } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
+import { findWriteTarget } from '../../transfer/local/write-target.ts';
 import { runOrdered, runPool } from '../../base/parallel.ts';
 import { planGet } from '../../transfer/tree/trees.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
@@ -135,6 +138,16 @@ function createManifests(roots: readonly string[]): {
   };
 }
 
+/** Checks source and target as a fetch does before it writes. @param inTree true for an object of a walked tree, which exists */
+async function checkFetch({ storage }: Context, source: RemotePath, file: string, inTree: boolean): Promise<void> {
+  const target = inTree ? ({ kind: 'file', file } as const) : findWriteTarget(file);
+  if (!inTree && (await requireThere(storage, source)).type === 'directory') throw createDirectoryError(source);
+  if (target.kind !== 'file') return;
+  checkTarget(target.file, { path: source }, { inTree });
+  // The directories of a tree may not exist yet.
+  if (!inTree) accessSync(dirname(target.file), constants.W_OK);
+}
+
 /** Lists what would be written. */
 async function* rehearse(
   invocation: Context,
@@ -144,8 +157,8 @@ async function* rehearse(
 ): AsyncGenerator<Rehearsed> {
   for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, invocation, options)) {
     const step = await tally.attempt(printRemotePath(source), async (): Promise<Rehearsed> => {
-      if (!options.recursive) await requireThere(invocation.storage, source);
       const isLeft = options.noClobber && isThere(file);
+      if (!isLeft) await checkFetch(invocation, source, file, options.recursive);
       return { action: isLeft ? 'skip' : 'write', from: printRemotePath(source), to: file };
     });
     if (step) yield step;

@@ -48,13 +48,21 @@ async function findRest({ storage }: Context, targets: ReadonlyMap<RemotePath, R
   return rest;
 }
 
+/** True for a single source that is not a directory. */
+async function isSingleObject({ storage }: Context, targets: ReadonlyMap<RemotePath, RemotePath>): Promise<boolean> {
+  const [first] = targets.keys();
+  return targets.size === 1 && first !== undefined && (await inspect(storage, first))?.type !== 'directory';
+}
+
+/** How `mv` copies: directories with all their entries. */
+const movingTrees = { recursive: true, filter: everything, verb: 'mv' } as const;
+
 async function moveTargets(
   invocation: Invocation<Arguments, typeof moveOptions>,
   targets: ReadonlyMap<RemotePath, RemotePath>,
 ): Promise<Output | undefined> {
-  const { options, note, storage } = invocation;
-  const [first] = targets.keys();
-  const only = targets.size === 1 && first !== undefined && (await inspect(storage, first))?.type !== 'directory';
+  const { options, note } = invocation;
+  const only = await isSingleObject(invocation, targets);
   const declare = (): Work => declareCopy('mv', options, targets);
   return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
     const { engine, tally } = transfers;
@@ -64,7 +72,7 @@ async function moveTargets(
       onFolder: (path: RemotePath) => emptied.push(path),
       moves: true,
     };
-    const values = { ...options, recursive: true, note, filter: everything, verb: 'mv' } as const;
+    const values = { ...options, note, ...movingTrees };
     for await (const copied of copyAll(transfers, targets, values, moving)) {
       if (only) note(`${copied.from} -> ${copied.to}`);
       yield copied;
@@ -91,8 +99,10 @@ export const move = command({
     assertSeparate(sources);
     if (words.length === 1 && !isMatch) await assertThere(invocation, sources, words[0] ?? '');
     const targets = await prepareTargets(invocation, sources, target, isMatch || hasList);
-    if (options.dryRun)
-      return await showRehearsal(invocation, rehearse(invocation, targets, 'move', { ...options, recursive: true, filter: everything }));
+    if (options.dryRun) {
+      const only = await isSingleObject(invocation, targets);
+      return await showRehearsal(invocation, rehearse(invocation, targets, { ...options, ...movingTrees }, only));
+    }
     return await moveTargets(invocation, targets);
   },
   examples: [

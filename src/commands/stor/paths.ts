@@ -19,10 +19,10 @@ export async function requireThere(storage: StorageClient, path: RemotePath): Pr
   throw missing(path);
 }
 
-/** Creates a directory and its parents. @returns false for a root of the account, which always exists */
-export async function makeWithParents(storage: StorageClient, folder: RemotePath | undefined): Promise<boolean> {
+/** Creates a directory and its parents; a dry run only checks. @returns false for a root of the account, which always exists */
+export async function makeWithParents(storage: StorageClient, folder: RemotePath | undefined, dryRun = false): Promise<boolean> {
   if (folder?.path.includes('/') !== true) return false;
-  await makeFolder(storage, folder, { parents: true });
+  await makeFolder(storage, folder, { parents: true, dryRun });
   return true;
 }
 

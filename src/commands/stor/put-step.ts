@@ -1,6 +1,7 @@
 import type { Headers } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
+import type { Engine } from '../../transfer/engine.ts';
 import { baseName, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Manifest } from '../../transfer/manifest.ts';
 import { openSource, type Source } from '../../transfer/local/source.ts';
@@ -63,19 +64,32 @@ interface Putting extends Transfers {
   readonly storing: Storing;
 }
 
-export async function putNamed(
+/** Opens a file given on the command line, and creates the parents of its target if requested; a dry run only checks. */
+export async function prepareNamed(
   { world }: Context,
-  { engine, entry, keeper, storing }: Pick<Putting, 'engine' | 'entry' | 'keeper' | 'storing'>,
+  engine: Engine,
   { label, target }: { label: string; target: RemotePath },
   options: PutValues & { parents: boolean },
-): Promise<Stored> {
+  dryRun = false,
+): Promise<{ source: Source; putOptions: PutOptions }> {
   const source: Source =
     label === '-'
       ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
       : openSource(label, resolvePath(world, label), engine.signal);
-  const stored = source.kind === 'file' ? { ...source, isGrowing: options.growing } : source;
-  const makes = options.parents && (await makeWithParents(engine.storage, parentOf(target)));
+  const makes = options.parents && (await makeWithParents(engine.storage, parentOf(target), dryRun));
   const putOptions = { ...(await readPutOptions(options, source, target, makes)), ifModifiedSince: readSince(world.now(), options) };
+  return { source, putOptions };
+}
+
+export async function putNamed(
+  context: Context,
+  { engine, entry, keeper, storing }: Pick<Putting, 'engine' | 'entry' | 'keeper' | 'storing'>,
+  step: { label: string; target: RemotePath },
+  options: PutValues & { parents: boolean },
+): Promise<Stored> {
+  const { target } = step;
+  const { source, putOptions } = await prepareNamed(context, engine, step, options);
+  const stored = source.kind === 'file' ? { ...source, isGrowing: options.growing } : source;
   return await explainParent(
     () =>
       explainCondition(

@@ -16,17 +16,18 @@ import type { Filter } from '../../transfer/sync/tree.ts';
 import { planPut } from '../../transfer/tree/trees.ts';
 import type { Stored } from '../../transfer/upload/parts.ts';
 import type { Work } from '../../config/journal-file.ts';
-import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { createEngine, createTally, transferOptions, type Tally, type TransferValues } from './engine.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
 import { storeOptions } from './headers.ts';
 import { createStoring, linkKnownOption } from './link-known.ts';
 import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainParent, leaveExisting, makeWithParents } from './paths.ts';
-import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
+import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { backupDirOption } from './backup-dir.ts';
 import { createPutKeeper, readPutBackup } from './put-backup.ts';
 import { declarePut, readPlaces } from './put-once.ts';
+import { rehearsePut } from './put-rehearsal.ts';
 import { nameStep, putInFolder, putNamed, readSince, type PutValues, type Step } from './put-step.ts';
 import { runTransfer, runTransfers } from './show.ts';
 import { putTar } from './untar.ts';
@@ -70,13 +71,13 @@ function checkApart({ world }: Context, files: readonly string[], place: (file: 
   }
 }
 
-/** Lists what would be stored; `tally` reports the failures of items. */
-async function* rehearse(context: Context, steps: AsyncIterable<Step>, noClobber: boolean, finish: () => void): AsyncGenerator<Rehearsed> {
-  for await (const step of steps) {
-    if (step.kind === 'folder') yield* rehearseFolder(context, step.folder.path);
-    else yield await rehearseObject(context, 'store', nameStep(step), step.target, noClobber);
-  }
-  finish();
+/** Lists what would be stored. */
+async function* rehearse(invocation: PutInvocation, job: Job, only: boolean): AsyncGenerator<Rehearsed> {
+  const tally = createTally(invocation, only);
+  const engine = createEngine(invocation, invocation.options, { bulk: !only });
+  yield* rehearsePut(invocation, { engine, tally }, planSteps(invocation, job, engine, tally), invocation.options);
+  job.skips.finish();
+  tally.finish();
 }
 
 function checkContradictions(options: PutValues & { recursive: boolean }, count: number): void {
@@ -88,7 +89,7 @@ function checkContradictions(options: PutValues & { recursive: boolean }, count:
 }
 
 type PutInvocation = Context & {
-  readonly options: PutValues & { recursive: boolean; parents: boolean; dryRun: boolean; withoutHeaders: boolean };
+  readonly options: PutValues & TransferValues & { recursive: boolean; parents: boolean; dryRun: boolean; withoutHeaders: boolean };
 };
 
 /** The sources of a put, and their targets. */
@@ -104,7 +105,8 @@ interface Job {
 /** The steps of a command line, each directory before its entries. */
 async function* planSteps({ options, world }: PutInvocation, job: Job, engine: Engine, tally: Tally): AsyncGenerator<Step> {
   const { files, place, isTree, links, filter, skips } = job;
-  if (options.parents && options.recursive && !options.dryRun) await makeWithParents(engine.storage, parentOf(place(files[0] ?? '')));
+  const { parents, dryRun } = options;
+  if (parents && options.recursive) await makeWithParents(engine.storage, parentOf(place(files[0] ?? '')), dryRun);
   if (!options.recursive) engine.monitor.expect(files.length, 0);
   for (const label of files) {
     if (!isTree(label)) {
@@ -112,9 +114,10 @@ async function* planSteps({ options, world }: PutInvocation, job: Job, engine: E
       continue;
     }
     const local = resolvePath(world, label);
-    if (!options.dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined, links }));
+    if (!dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined, links }));
     const manifest = options.withoutHeaders ? undefined : await readManifest(local);
-    const steps = planPut(engine, local, place(label), { onError: (error) => tally.fail(error), links, onSkip: skips.add, filter });
+    const making = dryRun ? { dryRun, parents } : undefined;
+    const steps = planPut(engine, local, place(label), { onError: (error) => tally.fail(error), links, onSkip: skips.add, filter, making });
     for await (const step of steps) yield manifest ? { ...step, manifest } : step;
   }
 }
@@ -209,15 +212,7 @@ export const put = command({
     }
     const skips = createSkips(invocation);
     const job = { files, place, isTree, links, filter, skips };
-    if (options.dryRun) {
-      const tally = createTally(invocation, only);
-      const steps = planSteps(invocation, job, createEngine(invocation, options, { bulk: false }), tally);
-      const finish = (): void => {
-        skips.finish();
-        tally.finish();
-      };
-      return await showRehearsal(invocation, rehearse(invocation, steps, options.noClobber, finish));
-    }
+    if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, job, only));
     const running = { only, bulk: !only, declare, optimizesLater: !only };
     return await runTransfers(invocation, options, running, rowShape, async function* (transfers) {
       const { engine, tally } = transfers;

@@ -10,7 +10,7 @@ import type { Work } from '../../config/journal-file.ts';
 import { silent, type Engine } from '../../transfer/engine.ts';
 import type { NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { joinPath, parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
@@ -88,17 +88,24 @@ function describe(targets: readonly Target[], recursive: boolean, isFiltered: bo
   return shown.join(', ') + more;
 }
 
-/** @throws {ApiError} for a directory that is not empty, before asking for confirmation */
-async function assertEmpty(context: Context, targets: readonly Target[]): Promise<void> {
-  for (const { path, type } of targets) {
-    if (type !== 'directory') continue;
-    const names = await listFirstNames(context, path).catch((error: unknown) => {
-      // A user who may not list may still delete: then the service reports the error.
-      if (isForbidden(error)) return [];
-      throw error;
-    });
-    if (names.length > 0) throw explainFull(new ApiError(400, 'DirectoryNotEmpty', ''), path);
-  }
+/**
+ * Checks before anything is deleted or confirmed.
+ * @param gone paths that are deleted before
+ * @throws {ApiError} for a directory that is not empty
+ */
+async function assertEmpty(
+  context: Pick<Context, 'storage'>,
+  { path, type }: Target,
+  gone: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  if (type !== 'directory') return;
+  const names = await listFirstNames(context, path).catch((error: unknown) => {
+    // A user who may not list may still delete: then the service reports the error.
+    if (isForbidden(error)) return [];
+    throw error;
+  });
+  const isFull = names.some((name) => !gone.has(printRemotePath(joinPath(path, name))));
+  if (isFull) throw explainFull(new ApiError(400, 'DirectoryNotEmpty', ''), path);
 }
 
 /** Adds a hint how to remove a directory that is not empty. */
@@ -183,16 +190,28 @@ function createYoungError(path: RemotePath): LocalError {
   return new LocalError(`${printRemotePath(path)} was created or changed after the deletion began: kept`);
 }
 
-async function* rehearse(engine: Engine, targets: readonly Target[], { recursive, filter }: Removal): AsyncGenerator<Rehearsed> {
-  for (const { path, type } of targets) {
+async function* rehearse(
+  engine: Engine,
+  targets: readonly Target[],
+  { recursive, filter }: Removal,
+  tally: Tally,
+  finish: () => void,
+): AsyncGenerator<Rehearsed> {
+  const gone = new Set<string>();
+  for (const target of targets) {
+    const { path, type } = target;
+    const shown = printRemotePath(path);
     if (type === 'directory' && recursive) {
       const takesPart = createChooser(filter);
       for await (const visit of walkRemote(engine.storage, path, { prune: filter.prunes }))
         if (takesPart(visit) && visit.kind !== 'enter') yield { action: 'delete', to: printRemotePath(visit.path) };
       if (!takesPart({ kind: 'leave', rel: '' })) continue;
-    }
-    yield { action: 'delete', to: printRemotePath(path) };
+    } else if ((await tally.attempt(shown, async () => assertEmpty(engine, target, gone).then(() => target))) === undefined) continue;
+    gone.add(shown);
+    yield { action: 'delete', to: shown };
   }
+  finish();
+  tally.finish();
 }
 
 function describeRemoved({ path, type, entries, remains }: Removed, recursive: boolean): string {
@@ -238,19 +257,23 @@ export const remove = command({
     const targets = leaveOut(invocation, found, removal.filter);
     if (targets.length === 0) search.finish();
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
-    if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, removal));
     const rootless = targets.find(({ path }) => !path.path.includes('/'));
     if (rootless)
       throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root directory of the account`, {
         hint: `to delete its entries: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(rootless.path)}/*`)}`,
       });
-    if (!options.yes && !options.recursive && targets.length === 1) await assertEmpty(invocation, targets);
+    const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
+    const countSearch = (): void => {
+      for (let at = 0; at < search.failed; at += 1) tally.skip();
+    };
+    if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, removal, tally, countSearch));
+    const [only] = targets;
+    if (!options.yes && !options.recursive && only && targets.length === 1) await assertEmpty(invocation, only);
     if (!options.yes && targets.length > 0)
       await confirm(
         world,
         `Delete ${describe(targets, options.recursive, options.include.length + options.exclude.length > 0 || options.excludeFrom !== undefined)}?`,
       );
-    const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
     const isLong = targets.length > 1 || (options.recursive && targets.some(({ type }) => type === 'directory'));
     async function* remove(recorder: Recorder): AsyncGenerator<Removed> {
       for (const target of targets) {
@@ -259,7 +282,7 @@ export const remove = command({
         note(describeRemoved(removed, options.recursive));
         yield removed;
       }
-      for (let at = 0; at < search.failed; at += 1) tally.skip();
+      countSearch();
     }
     const recorder = createRecorder(invocation, () => declareRemoval(options, targets), silent);
     const removals = recordWork(recorder, isLong, tally, () => remove(recorder));

@@ -4,6 +4,7 @@ import { openStdin, resolvePath } from '../../cli/input.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 import { runPool } from '../../base/parallel.ts';
 import { kebab } from '../../config/settings.ts';
+import type { StorageClient } from '../../client/client.ts';
 import type { Output } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { openSource } from '../../transfer/local/source.ts';
@@ -79,7 +80,7 @@ function createFolders(engine: Engine, root: RemotePath, signal: AbortSignal): F
     if (rel === '') return top;
     const known = made.get(rel);
     if (known) return known;
-    const folder = createFolder(engine.storage, joinPath(root, rel), find(parentRel(rel)), headers);
+    const folder = createFolder(engine.storage, joinPath(root, rel), find(parentRel(rel)), { headers });
     if (made.size >= mostFolders) made.clear();
     made.set(rel, folder);
     return folder;
@@ -203,6 +204,12 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
   for await (const stored of runPool(watchErrors(), work, { limit: engine.parallel, signal: engine.signal })) if (stored) yield stored;
 }
 
+/** Creates the directory of the entries, or checks in a dry run that this is possible. */
+async function makeRoot(storage: StorageClient, root: RemotePath, { parents, dryRun }: UntarValues): Promise<void> {
+  if (parents) await makeWithParents(storage, parentOf(root), dryRun);
+  await explainParent(() => makeFolder(storage, root, { dryRun, parents: parents && dryRun }), 'cloud stor put -p');
+}
+
 /** Lists what would be stored. */
 async function* rehearse(root: RemotePath, steps: AsyncIterable<UnpackStep>, finish: () => void): AsyncGenerator<Rehearsed> {
   for await (const step of steps) {
@@ -231,11 +238,13 @@ export async function putTar(
       yield* planUnpack(source, { label, filter, links: options.links === 'skip' ? 'skip' : 'inside', onSkip: skips.add });
     }
   }
-  if (options.dryRun) return await showRehearsal(context, rehearse(path, plan(), skips.finish));
+  if (options.dryRun) {
+    await makeRoot(context.storage, path, options);
+    return await showRehearsal(context, rehearse(path, plan(), skips.finish));
+  }
   const shape = { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' } as const;
   return await runTransfers(context, options, { only: false, bulk: true }, shape, async function* ({ engine, tally }) {
-    if (options.parents) await makeWithParents(engine.storage, parentOf(path));
-    await explainParent(() => makeFolder(engine.storage, path), 'cloud stor put -p');
+    await makeRoot(engine.storage, path, options);
     yield* storeSteps({ context, engine, tally, root: path, options }, plan());
     skips.finish();
   });

@@ -36,12 +36,17 @@ function readLength(value: string | undefined): number | undefined {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
+/** The error for a directory where an object is to be downloaded. */
+export function createDirectoryError(path: RemotePath): UsageError {
+  return new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to download a tree: cloud stor get -r' });
+}
+
 /** Requests an object; its headers state size and MD5. With `etag` the object must still be that version. */
 export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
   const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
   if (/type=directory/.test(headers['content-type'] ?? '')) {
     await closeBody(body);
-    throw new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to download a tree: cloud stor get -r' });
+    throw createDirectoryError(path);
   }
   const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
   return { path, headers, etag: version, size: readLength(length), md5, body };

@@ -166,7 +166,7 @@ export function createTakenError(file: string): NetworkError {
 }
 
 /** @returns true if something exists under the file's name @throws {LocalError} for what must not be replaced */
-export function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): boolean {
+export function checkTarget(file: string, { path }: Pick<Opened, 'path'>, { inTree }: Pick<FetchOptions, 'inTree'>): boolean {
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (inTree === true && there !== undefined) checkPlace(file, there);
   if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${printRemotePath(path)} cannot be written there`);

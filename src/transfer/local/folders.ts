@@ -10,11 +10,23 @@ function refuseLink(folder: string): void {
   });
 }
 
+/** @throws {LocalError} where something else has the name of a directory, which may also be missing */
+export function assertNothingElse(folder: string): void {
+  const isNamed = lstatSync(folder, { throwIfNoEntry: false }) !== undefined;
+  if (!isNamed || statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new LocalError(`${folder} exists but is not a directory`);
+}
+
 /** Creates a directory and its parents. @throws {LocalError} where something else has its name */
 export function makeFolders(folder: string, mode = 0o777): void {
   makeMissingFolders(folder, mode);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw new LocalError(`${folder} exists but is not a directory`);
+  assertNothingElse(folder);
+}
+
+/** Checks for a dry run whether `makeLocalFolder` would create a directory, or find it. @throws {LocalError} */
+export function checkLocalFolder(folder: string): void {
+  refuseLink(folder);
+  assertNothingElse(folder);
 }
 
 /** Creates a directory of a local tree. @throws {LocalError} where a link would lead out of the tree */

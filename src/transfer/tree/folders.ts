@@ -2,7 +2,7 @@ import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
-import { inspect } from '../inspect.ts';
+import { inspect, type Inspected } from '../inspect.ts';
 import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
 
@@ -41,6 +41,36 @@ async function findMissing(storage: StorageClient, path: RemotePath): Promise<Re
   return missing;
 }
 
+/** What a path names, as far as the user may know; undefined when nothing exists there. */
+export async function inspectIfAllowed(storage: StorageClient, path: RemotePath): Promise<Inspected['type'] | 'unknown' | undefined> {
+  try {
+    return (await inspect(storage, path))?.type;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    return 'unknown';
+  }
+}
+
+/** @throws {ApiError} where the service would refuse a new entry, because its directory is missing or an object */
+export async function assertParent(storage: StorageClient, path: RemotePath): Promise<void> {
+  const parent = listParents(path).at(-1);
+  if (parent === undefined) return;
+  const type = await inspectIfAllowed(storage, parent);
+  const shown = printRemotePath(parent);
+  if (type === undefined) throw new ApiError(404, 'DirectoryDoesNotExist', `${shown} does not exist: create the directory first`);
+  if (type === 'object') throw new ApiError(400, 'ParentNotDirectory', `${shown} is not a directory`);
+}
+
+/** How a directory is created. */
+export interface Making {
+  /** Also create its missing parents. */
+  readonly parents?: boolean;
+  /** Headers of the new directory. */
+  readonly headers?: Headers | undefined;
+  /** Only check, for a dry run: nothing is created. */
+  readonly dryRun?: boolean;
+}
+
 /**
  * Creates a directory where nothing is. An unconditional PUT would replace an object that another client has stored meanwhile.
  * @returns false if another client has created the directory meanwhile
@@ -57,18 +87,18 @@ async function createNew(storage: StorageClient, path: RemotePath, headers?: Hea
 }
 
 /**
- * Creates a directory; with `parents` also its missing parents. Existing directories stay unchanged: a sub-user may lack the right to
- * change them.
- * @param options `headers` are those of the new directory
- * @returns true if the directory was created
+ * Creates a directory. Existing directories stay unchanged: a sub-user may lack the right to change them.
+ * @returns true if the directory was created or, in a dry run, would be
  */
-export async function makeFolder(
-  storage: StorageClient,
-  path: RemotePath,
-  { parents = false, headers = undefined as Headers | undefined } = {},
-): Promise<boolean> {
+export async function makeFolder(storage: StorageClient, path: RemotePath, options: Making = {}): Promise<boolean> {
+  const { parents = false, headers, dryRun = false } = options;
   if (await (parents ? isThereUnseen : isThere)(storage, path)) return false;
-  if (parents) for (const parent of await findMissing(storage, path)) await createNew(storage, parent);
+  const missing = parents ? await findMissing(storage, path) : [];
+  if (dryRun) {
+    if (!parents) await assertParent(storage, path);
+    return true;
+  }
+  for (const parent of missing) await createNew(storage, parent);
   return await createNew(storage, path, headers);
 }
 
@@ -79,12 +109,13 @@ export interface Folder {
   readonly ready: () => Promise<boolean>;
 }
 
-/** A directory below one that may have to be created first. @param headers the headers of the directory if it is created */
-export function createFolder(storage: StorageClient, path: RemotePath, parent?: Folder, headers?: Headers): Folder {
+/** A directory below one that may have to be created first. */
+export function createFolder(storage: StorageClient, path: RemotePath, parent?: Folder, making: Making = {}): Folder {
   async function make(): Promise<boolean> {
     const isNew = await parent?.ready();
-    if (isNew !== true) return await makeFolder(storage, path, { headers });
-    return await createNew(storage, path, headers);
+    if (isNew !== true) return await makeFolder(storage, path, making);
+    const { headers, dryRun = false } = making;
+    return dryRun || (await createNew(storage, path, headers));
   }
   return { path, ready: lazily(make) };
 }

@@ -122,12 +122,30 @@ export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options
 }
 
 /** The etag at `to` if the object is there already: by its etag or, where `copiesThrough` made a copy, by its MD5. */
-async function isSameObject({ storage }: Engine, { from, to, etag }: LinkStep, copiesThrough: boolean): Promise<string | undefined> {
+async function findSameObject(
+  { storage }: Pick<Engine, 'storage'>,
+  { from, to, etag }: LinkStep,
+  copiesThrough: boolean,
+): Promise<string | undefined> {
   const there = (await inspect(storage, to))?.headers ?? {};
   if (etag !== undefined && there['etag'] === etag) return etag;
   const md5 = there['content-md5'];
   if (!copiesThrough || md5 === undefined) return undefined;
   return (await inspect(storage, from))?.headers['content-md5'] === md5 ? there['etag'] : undefined;
+}
+
+/** Returns the etag of the same object at the target. @throws {ApiError} 412 when another object exists there */
+export async function requireSameObject(
+  engine: Pick<Engine, 'storage'>,
+  step: LinkStep,
+  { copiesThrough }: { readonly copiesThrough: boolean },
+): Promise<string> {
+  const etag = await findSameObject(engine, step, copiesThrough);
+  if (etag !== undefined) return etag;
+  const [from, to] = [printRemotePath(step.from), printRemotePath(step.to)];
+  throw new ApiError(412, 'PreconditionFailed', `${to} differs from ${from}: both left alone`, {
+    hint: `to replace it: cloud stor mv -T ${quoteRemotePath(step.from)} ${quoteRemotePath(step.to)}`,
+  });
 }
 
 /**
@@ -139,11 +157,6 @@ export async function linkUnlessOther(engine: Engine, step: LinkStep, options: {
     return await linkWhereNothingIs(engine, step, options);
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
-    const etag = await isSameObject(engine, step, options.copiesThrough);
-    if (etag !== undefined) return { how: 'link', etag };
-    const [from, to] = [printRemotePath(step.from), printRemotePath(step.to)];
-    throw new ApiError(412, 'PreconditionFailed', `${to} differs from ${from}: both left alone`, {
-      hint: `to replace it: cloud stor mv -T ${quoteRemotePath(step.from)} ${quoteRemotePath(step.to)}`,
-    });
+    return { how: 'link', etag: await requireSameObject(engine, step, options) };
   }
 }

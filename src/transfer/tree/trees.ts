@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { Engine } from '../engine.ts';
-import { createFolder, type Folder } from './folders.ts';
-import { makeFolders, makeLocalFolder } from '../local/folders.ts';
+import { createFolder, type Folder, type Making } from './folders.ts';
+import { assertNothingElse, checkLocalFolder, makeFolders, makeLocalFolder } from '../local/folders.ts';
 import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
 import { claimFolder } from '../local/one-file.ts';
 import { joinPath, type RemotePath } from '../path.ts';
@@ -19,9 +19,9 @@ export async function* planPut(
   { storage }: Pick<Engine, 'storage'>,
   root: string,
   target: RemotePath,
-  { filter = everything, ...options }: LocalWalkOptions & { filter?: Filter },
+  { filter = everything, making, ...options }: LocalWalkOptions & { filter?: Filter; making?: Making | undefined },
 ): AsyncGenerator<PutStep> {
-  const first = createFolder(storage, target);
+  const first = createFolder(storage, target, undefined, making);
   const folders = [first];
   // Where files are selected one by one, only directories of selected files are created.
   if (!filter.isChoosy) yield { kind: 'folder', folder: first };
@@ -29,7 +29,7 @@ export async function* planPut(
     const parent = folders.at(-1) ?? first;
     if (kind === 'leave') folders.pop();
     else if (kind === 'enter') {
-      const folder = createFolder(storage, joinPath(target, rel), parent);
+      const folder = createFolder(storage, joinPath(target, rel), parent, making);
       folders.push(folder);
       if (!filter.isChoosy && !filter.prunes(rel)) yield { kind: 'folder', folder };
     } else if (filter.hasFile(rel)) {
@@ -53,6 +53,7 @@ export interface GetStep {
 interface GetOptions {
   /** Called for each directory that cannot be listed, with its path, or created. */
   readonly onError: (error: unknown, directory?: RemotePath) => Promise<void> | void;
+  /** True for a dry run, which only checks where directories would be created. */
   readonly makesNothing?: boolean;
   readonly filter?: Filter;
 }
@@ -62,9 +63,9 @@ export async function* planGet(
   { storage }: Pick<Engine, 'storage'>,
   source: RemotePath,
   root: string,
-  { filter = everything, ...options }: WalkOptions & GetOptions,
+  { filter = everything, makesNothing = false, ...options }: WalkOptions & GetOptions,
 ): AsyncGenerator<GetStep> {
-  if (options.makesNothing !== true) makeFolders(root);
+  (makesNothing ? assertNothingElse : makeFolders)(root);
   /** A directory that cannot be written to. */
   let closed: string | undefined;
   for await (const { kind, entry, path, rel } of walkRemote(storage, source, { ...options, prune: filter.prunes })) {
@@ -73,12 +74,15 @@ export async function* planGet(
       if (kind === 'leave' && rel === closed) closed = undefined;
     } else if (kind === 'object') {
       if (!filter.hasFile(rel)) continue;
-      if (filter.isChoosy && options.makesNothing !== true) makeLocalFolder(dirname(file));
+      if (filter.isChoosy && !makesNothing) makeLocalFolder(dirname(file));
       yield { source: path, rel, file, size: entry.size, etag: entry.etag };
-    } else if (kind === 'enter' && options.makesNothing !== true && !filter.isChoosy && !filter.prunes(rel)) {
+    } else if (kind === 'enter' && !filter.isChoosy && !filter.prunes(rel)) {
       try {
-        makeLocalFolder(file);
-        claimFolder(storage, file);
+        if (makesNothing) checkLocalFolder(file);
+        else {
+          makeLocalFolder(file);
+          claimFolder(storage, file);
+        }
       } catch (error) {
         closed = rel;
         await options.onError(error);
