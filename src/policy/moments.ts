@@ -1,3 +1,5 @@
+import { isInCalendar } from '../base/calendar.ts';
+
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
 /** Prefixes that two days share and that mean the earlier one; `th` and `su` mean the later ones. */
@@ -54,13 +56,6 @@ export function readTime(text: string): number | undefined {
 const isoForm = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
 const httpForm = /^[A-Za-z]{3}, (\d{2}) ([A-Za-z]{3}) (\d{4}) \d{2}:\d{2}:\d{2} (?:GMT|UTC)$/;
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-
-/** True if the date exists. `Date.parse` accepts days that a month does not have. */
-function isInCalendar(year: number, month: number, day: number): boolean {
-  const date = new Date(Date.UTC(2000, month - 1, day));
-  date.setUTCFullYear(year, month - 1, day);
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-}
 
 /** Rewrites a year alone, or a date with slashes, as ISO 8601. */
 function writeIso(text: string): string {
