@@ -93,5 +93,13 @@ test('filters mean the same for every copy of a tree, and leave no empty directo
     ['-1', '9'],
   ] as const)
     expect((await run('cat', 'digits', '--range', range)).stdout).toBe(expected);
-  expect((await run('cat', 'digits', '--range', 'first')).code).toBe(2);
+  expect((await run('cat', 'digits', '--range', '7-99')).stdout).toBe('789');
+  for (const [range, message] of [
+    ['first', '"first" is not a range'],
+    ['-', '"-" is not a range'],
+    ['7-3', '"7-3" ends before it begins'],
+    ['0-99999999999999999999', 'no object has 99999999999999999999 bytes'],
+  ] as const)
+    expect(await run('cat', 'digits', '--range', range)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+  expect(await run('cat', 'all', '--range', '0-1')).toMatchObject({ code: 2, stderr: expect.stringContaining('is a directory') });
 });

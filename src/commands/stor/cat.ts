@@ -1,29 +1,37 @@
-import { command, type Context } from '../../cli/command.ts';
+import { command } from '../../cli/command.ts';
 import { some, text } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { bytes } from '../../output/kinds.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
+import { openRange, type ByteRange } from '../../transfer/download/open-range.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import type { RemotePath } from '../../transfer/path.ts';
-import { createEngine, transferOptions } from './engine.ts';
-import { listOption, readingNames, readNames } from './names.ts';
+import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { listOption, readAllNames, readingNames } from './names.ts';
 
-/** Streams objects one after the other. */
-export async function* concatenate(engine: Engine, paths: readonly RemotePath[], close: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    for (const path of paths) yield* downloadObject(engine, path);
-  } finally {
-    close();
+/** Streams objects one after the other. One that fails is reported, and the next ones follow. */
+export async function* concatenate(engine: Engine, paths: readonly RemotePath[], tally: Tally): AsyncGenerator<Uint8Array> {
+  for (const path of paths) {
+    try {
+      yield* downloadObject(engine, path);
+      tally.pass();
+    } catch (error) {
+      await tally.fail(error, path);
+    }
   }
+  tally.finish();
 }
 
-/** Streams a range of one object. @throws {UsageError} for an invalid range, and for several objects */
-async function openRange({ storage }: Context, paths: readonly RemotePath[], range: string): Promise<AsyncIterable<Uint8Array>> {
-  const [first] = paths;
-  if (first === undefined || paths.length > 1) throw new UsageError('--range takes a single object');
-  if (!/^(?:\d+-\d*|-\d+)$/.test(range))
-    throw new UsageError(`--range: "${range}" is not a range`, { hint: 'the first 100 bytes: --range 0-99' });
-  return (await storage.getObject(first, { headers: { range: `bytes=${range}` } })).body;
+/** Parses `--range`. @throws {UsageError} unless it is a range of bytes, which services would ignore and send the whole object */
+function readRange(given: string): ByteRange {
+  const [isRange, first = '', last = ''] = /^(\d*)-(\d*)$/.exec(given) ?? [];
+  if (isRange === undefined || isRange === '-')
+    throw new UsageError(`--range: "${given}" is not a range`, { hint: 'the first 100 bytes: --range 0-99' });
+  const huge = [first, last].find((number) => Number(number) > Number.MAX_SAFE_INTEGER);
+  if (huge !== undefined) throw new UsageError(`--range: no object has ${huge} bytes`, { hint: 'all bytes from 100: --range 100-' });
+  if (first !== '' && last !== '' && Number(first) > Number(last))
+    throw new UsageError(`--range: "${given}" ends before it begins`, { hint: `--range ${last}-${first}` });
+  return { first: first === '' ? undefined : Number(first), last: last === '' ? undefined : Number(last) };
 }
 
 export const cat = command({
@@ -37,9 +45,15 @@ export const cat = command({
   },
   run: async (invocation) => {
     const { range } = invocation.options;
-    const { paths } = await readNames(invocation, invocation.args.path, invocation.options);
-    if (range !== undefined) return bytes(await openRange(invocation, paths, range));
-    return bytes(concatenate(createEngine(invocation, invocation.options, { bulk: false, inOrder: true }), paths, () => undefined));
+    const bounds = range === undefined ? undefined : readRange(range);
+    const { paths } = await readAllNames(invocation, invocation.args.path, invocation.options);
+    const [first] = paths;
+    if (bounds) {
+      if (first === undefined || paths.length > 1) throw new UsageError('--range takes a single object');
+      return bytes(await openRange(invocation.storage, first, bounds));
+    }
+    const engine = createEngine(invocation, invocation.options, { bulk: false, inOrder: true });
+    return bytes(concatenate(engine, paths, createTally(invocation, paths.length === 1)));
   },
   examples: [
     { line: 'cloud stor cat notes.txt', help: 'Show a text file' },

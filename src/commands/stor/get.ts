@@ -28,7 +28,7 @@ import { declareGet, getOnce, readFiles } from './get-once.ts';
 import { chooseFiles, isFolder } from './local-places.ts';
 import { monitorTransfers } from './monitor.ts';
 import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
-import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
+import { assertDirectory, listOption, readAllNames, readingNames, readNames } from './names.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { createTreeMemory, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers, type Transfers } from './show.ts';
@@ -261,7 +261,8 @@ export const get = command({
       return await getTar(invocation, (await readNames(invocation, args.path, options)).paths, options);
     }
     const { sources: words, local } = readTarget(invocation, args.path, options.recursive, hasList);
-    const { paths: sources, isMatch } = await readNames(invocation, words, options);
+    // To stdout, a source is written each time it is named.
+    const { paths: sources, isMatch } = await (local === undefined ? readAllNames : readNames)(invocation, words, options);
     if (local === undefined) {
       if (options.sparse) throw new UsageError('--sparse applies to files, not to stdout', { hint: 'give a file or directory' });
       if (options.dryRun) throw new UsageError('--dry-run: writing to stdout changes nothing', { hint: 'give a file or directory' });
@@ -269,11 +270,17 @@ export const get = command({
         ...options,
         noProgress: options.noProgress || (invocation.world.stdout.isTerminal && options.progress === undefined),
       });
-      return bytes(
-        concatenate(createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor }), sources, () =>
-          display.close(0),
-        ),
-      );
+      const fail = (error: unknown, item?: string): Promise<number> => display.pause(() => invocation.fail(error, item));
+      const tally = createTally({ world: invocation.world, fail }, sources.length === 1);
+      const engine = createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor });
+      async function* write(): AsyncGenerator<Uint8Array> {
+        try {
+          yield* concatenate(engine, sources, tally);
+        } finally {
+          display.close(tally.failed);
+        }
+      }
+      return bytes(write());
     }
     if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T takes a single source');
     const intoFolder = !options.noTargetDirectory && isFolder(local);

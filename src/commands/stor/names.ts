@@ -92,23 +92,28 @@ export async function listWords(
   return [...named, ...list.map((word) => ({ word, form: 'name' as const }))];
 }
 
-/** The distinct paths that the arguments and `--paths-from` stand for. */
-export async function readNames(context: Context, words: readonly string[], values: NameValues): Promise<Named> {
-  const found = new Map<string, RemotePath>();
+/** The paths that the arguments and `--paths-from` stand for, each as often as it is named. */
+export async function readAllNames(context: Context, words: readonly string[], values: NameValues): Promise<Named> {
+  const found: RemotePath[] = [];
   let isMatch = false;
   for (const { word, form } of await listWords(context, words, values)) {
     if (form === 'name') {
-      const path = readRemotePath(word, context.account);
-      found.set(printRemotePath(path), path);
+      found.push(readRemotePath(word, context.account));
       continue;
     }
     const named = await expandWord(context, word, form);
     const [first] = named.paths;
     if (word === '-' && first && !(await inspect(context.storage, first))) throw explainDash(first, word);
     isMatch ||= named.isMatch;
-    for (const path of named.paths) found.set(printRemotePath(path), path);
+    for (const path of named.paths) found.push(path);
   }
-  return { paths: [...found.values()], isMatch };
+  return { paths: found, isMatch };
+}
+
+/** The distinct paths that the arguments and `--paths-from` stand for. */
+export async function readNames(context: Context, words: readonly string[], values: NameValues): Promise<Named> {
+  const { paths, isMatch } = await readAllNames(context, words, values);
+  return { paths: [...new Map(paths.map((path) => [printRemotePath(path), path])).values()], isMatch };
 }
 
 /** Maximum number of matches counted for a hint. */

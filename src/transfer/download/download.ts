@@ -41,13 +41,18 @@ export function createDirectoryError(path: RemotePath): UsageError {
   return new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to download a tree: cloud stor get -r' });
 }
 
+/** @throws {UsageError} for the listing of a directory, which is discarded */
+export async function assertObject(path: RemotePath, { headers, body }: Download): Promise<void> {
+  if (!/type=directory/.test(headers['content-type'] ?? '')) return;
+  await closeBody(body);
+  throw createDirectoryError(path);
+}
+
 /** Requests an object; its headers state size and MD5. With `etag` the object must still be that version. */
 export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
-  const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
-  if (/type=directory/.test(headers['content-type'] ?? '')) {
-    await closeBody(body);
-    throw createDirectoryError(path);
-  }
+  const response = await storage.getObject({ ...path, ifMatch: etag });
+  await assertObject(path, response);
+  const { headers, body } = response;
   const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
   return { path, headers, etag: version, size: readLength(length), md5, body };
 }

@@ -1,5 +1,6 @@
 import type { Download } from '../../api/operation.ts';
 import { NetworkError } from '../../base/errors.ts';
+import type { StorageClient } from '../../client/client.ts';
 import { lacks, noteLack } from '../abilities.ts';
 import { closeBody } from '../close-body.ts';
 import type { Engine } from '../engine.ts';
@@ -18,6 +19,19 @@ export interface Version {
 /** Bytes in a range of a large object. */
 const usualRange = 4 * 1024 * 1024;
 
+/** The bytes in a partial response, and the size of the object; undefined for any other response. */
+export function readContentRange({ status, headers }: Download): { first: number; last: number; size: number } | undefined {
+  const found = status === 206 ? /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') : null;
+  return found ? { first: Number(found[1]), last: Number(found[2]), size: Number(found[3]) } : undefined;
+}
+
+/** The error for a response that is not the requested range; its body is discarded. */
+export async function createRangeError(storage: StorageClient, path: RemotePath, { body }: Download): Promise<NetworkError> {
+  noteLack(storage, 'ranges');
+  await closeBody(body);
+  return new NetworkError(`${printRemotePath(path)}: the service does not support byte ranges`, { code: 'NoRanges' });
+}
+
 /** Requests the bytes from `start` up to but not including `end`; the object must still have the same etag. */
 async function askRange(
   { storage }: Engine,
@@ -28,11 +42,9 @@ async function askRange(
 ): Promise<Download> {
   const input = { ...path, range: `bytes=${start}-${end - 1}`, ifMatch: etag };
   const response = await storage.getObject(input, signal && { signal });
-  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers['content-range'] ?? '') ?? [];
-  if (response.status === 206 && Number(first) === start && Number(last) === end - 1 && total === String(size)) return response;
-  noteLack(storage, 'ranges');
-  await closeBody(response.body);
-  throw new NetworkError(`${printRemotePath(path)}: the service does not support byte ranges`, { code: 'NoRanges' });
+  const sent = readContentRange(response);
+  if (sent?.first === start && sent.last === end - 1 && sent.size === size) return response;
+  throw await createRangeError(storage, path, response);
 }
 
 /**
