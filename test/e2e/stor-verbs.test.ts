@@ -296,6 +296,31 @@ test('rm -r removes a tree and nothing else; --dry-run nothing', async () => {
   expect((await user.here(['stor', 'rm', '-ry', '/demo/stor'])).code).toBe(2);
 });
 
+test('commands that read several items try all of them and exit with 5; cat writes an item each time it is named', async () => {
+  await user.here(['stor', 'mkdir', '-p', 'several/dir']);
+  for (const name of ['a', 'b']) await user.here(['stor', 'put', '-', `several/${name}`], { input: name });
+  const run = async (...words: string[]): Promise<[number | null, string, string]> => {
+    const { code, stdout, stderr } = await user.here(['stor', ...words]);
+    return [code, stdout.replaceAll('/demo/stor/', ''), stderr];
+  };
+  const { code, stdout } = await user.here(['stor', 'cat', 'several/a', 'several/b', 'several/a']);
+  expect([code, stdout]).toEqual([0, 'aba']);
+  expect((await run('get', 'several/a', 'several/b', 'several/a', '-'))[1]).toBe('aba');
+  const failed = expect.stringMatching(/none does not exist[^]*: 1 of \d failed\n$/u);
+  expect(await run('cat', 'several/a', 'several/none', 'several/b')).toEqual([5, 'ab', failed]);
+  expect(await run('get', 'several/none', 'several/b', '-')).toEqual([5, 'b', failed]);
+  expect(await run('find', 'several/none', 'several/a')).toEqual([5, 'several/a\n', failed]);
+  expect(await run('find', 'several/none', 'several/a', '--exec', 'echo got {}')).toEqual([5, 'got several/a\n', failed]);
+  expect(await run('du', 'several/none', 'several/a', '-o', 'name')).toEqual([5, 'several/a\n', failed]);
+  expect(await run('tree', 'several/none', 'several/dir')).toEqual([5, 'several/dir\n0 directories, 0 objects\n', failed]);
+  expect(await run('sign', 'several/none', 'several/a')).toEqual([5, expect.stringMatching(/^https?:.*several\/a\?.*\n$/u), failed]);
+  // A directory that a wildcard matches is reported, as by get.
+  expect(await run('cat', 'several/*')).toEqual([5, 'ab', expect.stringContaining('several/dir is a directory')]);
+  for (const verb of ['cat', 'find', 'du', 'tree', 'sign']) expect((await run(verb, 'several/none', 'several/no'))[0], verb).toBe(3);
+  const told = await run('find', 'several', '--type', 'f', '--exec', 'echo got {}; exit 3');
+  expect(told).toEqual([1, 'got several/a\ngot several/b\n', expect.stringContaining('2 of 2 failed')]);
+});
+
 test('a folder that is a file, and files that cannot be read, are reported one by one', async () => {
   user.write('partly/good', 'good');
   await user.shell('ln -s nowhere partly/broken; mkfifo partly/pipe; ln -s / partly/loop');

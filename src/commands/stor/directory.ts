@@ -11,7 +11,7 @@ import type { Inspected } from '../../transfer/inspect.ts';
 import { listEntries } from '../../transfer/tree/list.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { listOption, readingNames, readNames } from './names.ts';
-import { explainParent, requireThere } from './paths.ts';
+import { explainParent, inspectRoot, requireThere } from './paths.ts';
 import { showRows } from '../../cli/rows.ts';
 
 /** `-h` as in the Unix commands of the same names; only with `-l` sizes are in bytes without it. */
@@ -56,8 +56,8 @@ function chooseOrder(options: { time: boolean; size: boolean; reverse: boolean }
 
 /** The entries of a directory, or the object itself. */
 async function* listPath({ storage }: Context, path: RemotePath, order: Order | undefined): AsyncGenerator<object> {
-  const found = path.path === '' ? undefined : await requireThere(storage, path);
-  if (found?.type === 'object') {
+  const found = await inspectRoot(storage, path);
+  if (found.type === 'object') {
     yield describe(path, found);
     return;
   }

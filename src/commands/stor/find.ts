@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, number, some, text, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
@@ -18,7 +19,7 @@ import { prepareLine } from './exec-line.ts';
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readMoment } from './moment.ts';
 import { readingNames, readNames } from './names.ts';
-import { requireThere } from './paths.ts';
+import { inspectRoot } from './paths.ts';
 
 /** An entry that was found. */
 export interface Found {
@@ -76,13 +77,12 @@ function listTests({ name, type, size, newer, older }: Values<typeof findOptions
 }
 
 /** The root of a search as a search result. */
-async function* findRoot({ storage }: Context, path: RemotePath): AsyncGenerator<Found> {
-  const found = path.path === '' ? undefined : await requireThere(storage, path);
-  const { headers, type = 'directory' } = found ?? {};
-  const modified = Date.parse(headers?.['last-modified'] ?? '');
+async function findRoot({ storage }: Context, path: RemotePath): Promise<Found> {
+  const { headers, type } = await inspectRoot(storage, path);
+  const modified = Date.parse(headers['last-modified'] ?? '');
   const mtime = Number.isNaN(modified) ? undefined : new Date(modified).toISOString();
-  const size = type === 'object' ? Number(headers?.['content-length'] ?? 0) : undefined;
-  yield { path: printRemotePath(path), name: baseName(path), type, size, mtime, etag: headers?.['etag'] };
+  const size = type === 'object' ? Number(headers['content-length'] ?? 0) : undefined;
+  return { path: printRemotePath(path), name: baseName(path), type, size, mtime, etag: headers['etag'] };
 }
 
 interface Search {
@@ -92,21 +92,23 @@ interface Search {
   readonly filter: Filter;
   /** True if the root was an argument, so that the filter applies to its name. */
   readonly isNamed: boolean;
+  /** True if there are no other roots: the error of a missing one is thrown directly. */
+  readonly isOnly: boolean;
 }
 
 /** Finds entries. With `isUpward`, directories in which something was left out are not found, so that they are not deleted with it. */
 async function* search(
   context: Context,
   root: RemotePath,
-  { maxDepth, isUpward, filter, isNamed }: Search,
+  { maxDepth, isUpward, filter, isNamed, isOnly }: Search,
   tally: Tally,
 ): AsyncGenerator<Found> {
-  const own = await findRoot(context, root).next();
-  if (own.done === true || (isNamed && !takesRoot(filter, root, own.value.type))) return;
+  const own = await (isOnly ? findRoot(context, root) : tally.attempt(printRemotePath(root), () => findRoot(context, root)));
+  if (!own || (isNamed && !takesRoot(filter, root, own.type))) return;
   const takesPart = createChooser(filter);
   const isWanted = (type: Found['type']): boolean => type === 'object' || !filter.isChoosy;
-  if (!isUpward && isWanted(own.value.type)) yield own.value;
-  if (own.value.type === 'directory' && maxDepth !== 0) {
+  if (!isUpward && isWanted(own.type)) yield own;
+  if (own.type === 'directory' && maxDepth !== 0) {
     const visits = walkRemote(context.storage, root, {
       ...(maxDepth !== undefined && { maxDepth }),
       prune: filter.prunes,
@@ -119,13 +121,12 @@ async function* search(
       if (isTaken && kind !== unwanted && isWanted(type)) yield { path: printRemotePath(path), name, type, size, mtime, etag };
     }
   }
-  const goes = own.value.type === 'object' || takesPart({ kind: 'leave', rel: '' });
-  if (isUpward && goes && isWanted(own.value.type)) yield own.value;
+  const goes = own.type === 'object' || takesPart({ kind: 'leave', rel: '' });
+  if (isUpward && goes && isWanted(own.type)) yield own;
 }
 
-/** Runs a shell command for an entry. The path is passed as `$1` and `$CLOUD_PATH`, and never becomes part of the command's text. */
-function runShell({ world }: Context, line: string, path: string): Promise<void> {
-  const out = world.stdout.stream;
+/** Runs a shell command for an entry; `out` receives its stdout. The path is passed as `$1` and `$CLOUD_PATH`, and never becomes part of the command's text. */
+function runShell({ world }: Context, out: Writable, line: string, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let lost: Error | undefined;
     const child = spawn('/bin/sh', ['-c', line, 'sh', path], {
@@ -175,9 +176,10 @@ export const find = command({
     const literal = options.literal || (options.delete && !options.glob);
     const words = args.path.length === 0 ? [''] : args.path;
     const { paths: roots } = await readNames(invocation, words, { glob: options.glob, literal });
-    const tally = createTally(invocation, roots.length === 1 && !options.delete);
+    const isOnly = roots.length === 1;
+    const tally = createTally(invocation, isOnly && !options.delete && exec === undefined);
     const filter = await readFilter(invocation, options);
-    const how = { maxDepth: options.maxdepth, isUpward: options.delete, filter, isNamed: args.path.length > 0 };
+    const how = { maxDepth: options.maxdepth, isUpward: options.delete, filter, isNamed: args.path.length > 0, isOnly };
     async function* found(): AsyncGenerator<Found> {
       for (const root of roots) {
         for await (const one of search(invocation, root, how, tally)) if (tests.every((test) => test(one))) yield one;
@@ -185,7 +187,8 @@ export const find = command({
       if (!options.delete && exec === undefined) tally.finish();
     }
     if (exec !== undefined) {
-      for await (const { path } of found()) await tally.attempt(path, () => runShell(invocation, exec, path));
+      const out = world.stdout.stream;
+      for await (const { path } of found()) await tally.attempt(path, () => runShell(invocation, out, exec, path));
       tally.finish();
       return undefined;
     }

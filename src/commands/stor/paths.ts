@@ -19,6 +19,11 @@ export async function requireThere(storage: StorageClient, path: RemotePath): Pr
   throw missing(path);
 }
 
+/** What a path to list names. The root of an account always exists. @throws {ApiError} when nothing exists there */
+export async function inspectRoot(storage: StorageClient, path: RemotePath): Promise<Inspected> {
+  return path.path === '' ? { type: 'directory', headers: {} } : await requireThere(storage, path);
+}
+
 /** Creates a directory and its parents; a dry run only checks. @returns false for a root of the account, which always exists */
 export async function makeWithParents(storage: StorageClient, folder: RemotePath | undefined, dryRun = false): Promise<boolean> {
   if (folder?.path.includes('/') !== true) return false;

@@ -1,10 +1,12 @@
 import { command } from '../../cli/command.ts';
 import { duration, some, texts } from '../../cli/parameters.ts';
+import { createAttempts } from '../../cli/attempts.ts';
 import { UsageError } from '../../base/errors.ts';
-import { records, text, type Output } from '../../output/kinds.ts';
+import { mapEach } from '../../base/iterate.ts';
+import { bytes, records, type Output } from '../../output/kinds.ts';
 import { encodeRemotePath, printRemotePath } from '../../transfer/path.ts';
 import { listOption, readingNames, readNames } from './names.ts';
-import { requireThere } from './paths.ts';
+import { inspectRoot } from './paths.ts';
 import { wantsRows } from '../../cli/rows.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST'];
@@ -32,18 +34,18 @@ export const sign = command({
     if (lifetime < 1000) throw new UsageError('--expires: a URL must be valid for at least a second');
     const allowed = wanted.length === 0 ? ['GET'] : wanted;
     const reads = allowed.every((method) => method === 'GET' || method === 'HEAD');
-    const rows = [];
     // URLs that store or delete are made for exactly the given path.
     if (!reads && options.glob) throw new UsageError('--glob is only allowed for GET and HEAD');
     const { paths } = await readNames(invocation, args.path, { ...options, literal: options.literal || !reads });
-    for (const path of paths) {
+    const rows = createAttempts(invocation, paths.length).rows(paths, async (path) => {
       // An object that the URL creates need not exist yet.
-      if (reads && path.path !== '') await requireThere(storage, path);
+      if (reads) await inspectRoot(storage, path);
       const url = await invocation.presign('storage', { methods: allowed, path: encodeRemotePath(path), lifetime });
       const expires = new Date(Math.floor((world.now() + lifetime) / 1000) * 1000).toISOString();
-      rows.push({ path: printRemotePath(path), url, methods: allowed, expires });
-    }
-    if (!wantsRows(invocation) && invocation.global.columns === undefined) return text(rows.map(({ url }) => url).join('\n'));
+      return { path: printRemotePath(path), url, methods: allowed, expires };
+    });
+    if (!wantsRows(invocation) && invocation.global.columns === undefined)
+      return bytes(mapEach(rows, ({ url }) => Buffer.from(`${url}\n`)));
     return records(rows, { columns: ['path', 'expires', 'url'], id: 'url', fields: ['methods'] });
   },
   examples: [

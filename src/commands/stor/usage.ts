@@ -1,6 +1,6 @@
 import { command, type Context } from '../../cli/command.ts';
 import { number, some } from '../../cli/parameters.ts';
-import { andThen, flatMapEach } from '../../base/iterate.ts';
+import { flatMapEach } from '../../base/iterate.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { drawBar } from '../../output/bar.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
@@ -11,7 +11,7 @@ import { humanOption } from './directory.ts';
 import { createTally, type Tally } from './engine.ts';
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readingNames, readNames } from './names.ts';
-import { requireThere } from './paths.ts';
+import { inspectRoot } from './paths.ts';
 
 interface Usage {
   size: number;
@@ -38,9 +38,9 @@ interface Measure {
 }
 
 async function* measure(context: Context, root: RemotePath, { depth, filter, isNamed }: Measure, tally: Tally): AsyncGenerator<UsageRow> {
-  const found = root.path === '' ? undefined : await requireThere(context.storage, root);
-  if (isNamed && !takesRoot(filter, root, found?.type ?? 'directory')) return;
-  if (found?.type === 'object') {
+  const found = await tally.attempt(printRemotePath(root), () => inspectRoot(context.storage, root));
+  if (!found || (isNamed && !takesRoot(filter, root, found.type))) return;
+  if (found.type === 'object') {
     yield { size: Number(found.headers['content-length'] ?? 0), objects: 1, directories: 0, path: printRemotePath(root) };
     return;
   }
@@ -151,10 +151,6 @@ function listTree(visits: AsyncIterable<Visit>): AsyncGenerator<object> {
   );
 }
 
-async function* join<T>(parts: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
-  for (const part of parts) yield* part;
-}
-
 export const tree = command({
   summary: 'Show directories as a tree',
   arguments: { path: some('Directory; default your stor directory', { values: 'path' }) },
@@ -162,20 +158,26 @@ export const tree = command({
   run: async (invocation): Promise<Output> => {
     const { args, options, global, storage } = invocation;
     const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);
-    for (const root of roots) if (root.path !== '') await requireThere(storage, root);
     const tally = createTally(invocation, roots.length === 1);
     const walk = (root: RemotePath): AsyncIterable<Visit> =>
       walkRemote(storage, root, {
         ...(options.maxdepth !== undefined && { maxDepth: options.maxdepth }),
         onError: tally.fail,
       });
-    if (global.output === undefined && !global.json) {
-      // A name with a newline would break the drawing.
-      const drawn = roots.map((root) => drawTree(walk(root), printRemotePath(root), escapeControl));
-      return bytes(andThen(join(drawn), tally.finish));
+    async function* showRoots<T>(show: (root: RemotePath) => AsyncIterable<T>): AsyncGenerator<T> {
+      for (const root of roots) {
+        const found = await tally.attempt(printRemotePath(root), () => inspectRoot(storage, root));
+        if (found) yield* show(root);
+      }
+      tally.finish();
     }
-    const listed = roots.map((root) => listTree(walk(root)));
-    return records(andThen(join(listed), tally.finish), { columns: ['type', { key: 'size', as: 'size' }, 'path'], id: 'path' });
+    // A name with a newline would break the drawing.
+    const draw = (root: RemotePath): AsyncIterable<Uint8Array> => drawTree(walk(root), printRemotePath(root), escapeControl);
+    if (global.output === undefined && !global.json) return bytes(showRoots(draw));
+    return records(
+      showRoots((root) => listTree(walk(root))),
+      { columns: ['type', { key: 'size', as: 'size' }, 'path'], id: 'path' },
+    );
   },
   examples: [
     { line: 'cloud stor tree photos', help: 'Everything below a directory' },
