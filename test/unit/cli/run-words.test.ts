@@ -22,8 +22,10 @@ const context = { account: 'demo', world: { cwd: '/home/me', home: '/home/me' } 
 
 function waits(a: string, b: string): boolean {
   const [first, second] = [a, b].map((line) => {
-    const [verb = '', ...words] = line.split(' ');
-    return findTouches(context, [verb], { word: words }, {});
+    const [verb = '', ...rest] = line.split(' ');
+    const options = rest.filter((word) => word.startsWith('--')).map((word) => [word.slice(2), true]);
+    const words = rest.filter((word) => !word.startsWith('--'));
+    return findTouches(context, [verb], { word: words }, Object.fromEntries(options));
   });
   return first !== undefined && second !== undefined && haveToWait(first, second);
 }
@@ -53,6 +55,26 @@ test.each([
   ['cp stor:x/a stor:y/a', 'cp stor:x/a stor:y/b', false],
   ['mv x y', 'stat x', true],
   ['snapshot x', 'stat y', true],
+  ['put t.tar x/ --untar', 'rm x/y', true],
+  ['put a x/ --noTargetDirectory', 'rm x/y', true],
+  ['put a x/ --recursive', 'rm x/y', false],
+  ['put . x/ --recursive', 'rm x/y', true],
+  ['get x y/ --recursive', 'put y/z w', true],
+  ['cp stor:x y/ --recursive', 'put y/z w', true],
+  ['get a/x --recursive', 'put x/y w', true],
+  ['get x y/', 'put y/z w', false],
+  ['sync a stor:x/', 'rm x/y', true],
+  ['cp stor:a stor:x/', 'rm x/a', true],
+  ['cp stor:a stor:x/', 'rm x/b', false],
+  ['find x --delete', 'stat x/y', true],
+  ['put a x', 'ls', true],
+  ['ls', 'put a x', true],
+  ['stat ca\\t', 'rm cat', true],
+  ['mkdir x/y --parents', 'put a x/b', true],
+  ['mkdir x/y --parents', 'put a z/b', false],
+  ['mkdir x/y --parents', 'put a b', false],
+  ['put a x/b', 'mkdir x/y --parents', false],
+  ['put a x/y/b --parents', 'put a x/z/b --parents', false],
 ])('whether after "%s" the line "%s" has to wait: %s', (a, b, expected) => {
   expect(waits(a, b)).toBe(expected);
 });

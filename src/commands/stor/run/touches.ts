@@ -5,7 +5,14 @@ import { UsageError } from '../../../base/errors.ts';
 import { printRemotePath, readRemotePath } from '../../../transfer/path.ts';
 
 /** The paths that a line reads and changes; `everything` where its arguments do not tell. */
-export type Touches = 'everything' | { readonly reads: readonly string[]; readonly changes: readonly string[] };
+export type Touches = 'everything' | Paths;
+
+interface Paths {
+  readonly reads: readonly string[];
+  readonly changes: readonly string[];
+  /** True if the line also creates missing directories above the paths that it changes. */
+  readonly makesParents?: boolean;
+}
 
 /** Which arguments a command changes. Other commands wait for all lines before them, and all later lines wait for them. */
 const changed: Readonly<Record<string, 'none' | 'last' | 'all'>> = {
@@ -29,7 +36,10 @@ const changed: Readonly<Record<string, 'none' | 'last' | 'all'>> = {
 };
 
 /** Options with paths that are not analysed. */
-const withPaths = ['glob', 'pathsFrom', 'plan', 'exec', 'backupDir', 'excludeFrom'];
+const withPaths = ['glob', 'pathsFrom', 'plan', 'backupDir', 'excludeFrom'];
+
+/** Commands that use the stor directory when no path is given. */
+const withDefault = new Set(['ls', 'find', 'tree', 'du']);
 
 /** True if an option has a value other than its default. */
 export function isGiven(value: unknown): boolean {
@@ -52,8 +62,8 @@ const sidesOf: Readonly<Record<string, { readonly sources: Side; readonly target
 
 /** The path of an argument as an object, as a file or as both, with a trailing slash. */
 function locate({ account, world }: Context, word: string, side: Side): string[] {
-  // A wildcard can match anything, so the path ends before it.
-  const first = word.search(/[*?[{]/);
+  // A wildcard can match anything, and a backslash may escape the next character, so the path ends before them.
+  const first = word.search(/[*?[{\\]/);
   const path = first < 0 ? word : word.slice(0, word.lastIndexOf('/', first) + 1);
   const locateFile = (): string => close(`file ${resolvePath(world, path === '' ? '.' : path)}`);
   if (side === 'file') return [locateFile()];
@@ -67,6 +77,21 @@ function locate({ account, world }: Context, word: string, side: Side): string[]
   }
 }
 
+/** The name that a source gets in a target directory; undefined where the source does not tell, such as `.`. */
+function nameInside(source: string): string | undefined {
+  const name = basename(source.replace(/^stor:/, ''));
+  return /^(?:\.{0,2}|~{1,2})$/.test(name) ? undefined : name;
+}
+
+/** The paths below a target that a command changes: one for each source, or the target itself. */
+function listTargets(name: string, sources: readonly string[], target: string, options: Readonly<Record<string, unknown>>): string[] {
+  // A tree that is downloaded into a directory that does not exist becomes that directory.
+  const becomesTarget = name === 'sync' || (name !== 'put' && isGiven(options['recursive']));
+  const names = sources.map(nameInside);
+  if (!target.endsWith('/') || becomesTarget || isGiven(options['untar']) || isGiven(options['noTargetDirectory'])) return [target];
+  return names.some((each) => each === undefined) ? [target] : names.map((each) => `${target}${each}`);
+}
+
 /** Finds what a line touches, so that independent lines can run concurrently. */
 export function findTouches(
   context: Context,
@@ -75,23 +100,31 @@ export function findTouches(
   options: Readonly<Record<string, unknown>>,
 ): Touches {
   const name = path.join(' ');
-  const how = changed[name];
+  const how = name === 'find' && isGiven(options['delete']) ? 'all' : changed[name];
   const isOdd = withPaths.some((option) => isGiven(options[option]));
-  const words = Object.values(args)
+  const given = Object.values(args)
     .flat()
     .filter((word) => typeof word === 'string');
+  const words = given.length === 0 && withDefault.has(name) ? [''] : given;
   if (how === undefined || isOdd || words.some((word) => word.includes('/stor:'))) return 'everything';
   const at =
     (side: Side) =>
     (word: string): string[] =>
       locate(context, word, side);
+  const makesParents = isGiven(options['parents']);
   if (how === 'none') return { reads: words.flatMap(at('either')), changes: [] };
-  if (how === 'all') return { reads: [], changes: words.flatMap(at('either')) };
+  if (how === 'all') return { reads: [], changes: words.flatMap(at('either')), makesParents };
+  // A tree without a target is downloaded into the current directory.
+  if (name === 'get' && words.length === 1)
+    return { reads: words.flatMap(at('object')), changes: isGiven(options['recursive']) ? at('file')('.') : [] };
   const sides = words.length > 1 ? sidesOf[name] : undefined;
   const [sources, target = ''] = [words.slice(0, -1), words.at(-1)];
-  // In a target that ends with a slash, each source gets its own name.
-  const targets = target.endsWith('/') ? sources.map((source) => `${target}${basename(source)}`) : [target];
-  return { reads: sources.flatMap(at(sides?.sources ?? 'either')), changes: targets.flatMap(at(sides?.target ?? 'either')) };
+  const targets = listTargets(name, sources, target, options);
+  return {
+    reads: sources.flatMap(at(sides?.sources ?? 'either')),
+    changes: targets.flatMap(at(sides?.target ?? 'either')),
+    makesParents,
+  };
 }
 
 function overlap(a: readonly string[], b: readonly string[]): boolean {
@@ -99,8 +132,23 @@ function overlap(a: readonly string[], b: readonly string[]): boolean {
   return false;
 }
 
-/** True if one of two lines changes what the other one reads or changes. */
-export function haveToWait(a: Touches, b: Touches): boolean {
-  if (a === 'everything' || b === 'everything') return true;
-  return overlap(a.changes, b.changes) || overlap(a.changes, b.reads) || overlap(a.reads, b.changes);
+/** The directory of an object, with a trailing slash; undefined for a root of an account, which always exists. */
+function findParent(path: string): string | undefined {
+  return /^(object \/[^/]+\/[^/]+\/.+\/)[^/]+\/$/.exec(path)?.[1];
+}
+
+/** True if a line may create the directory of a path that a later line changes. */
+function makesParentOf(earlier: Paths, later: Paths): boolean {
+  if (earlier.makesParents !== true || later.makesParents === true) return false;
+  return later.changes.some((path) => {
+    const parent = findParent(path);
+    return parent !== undefined && earlier.changes.some((made) => made.startsWith(parent));
+  });
+}
+
+/** True if a line has to wait for an earlier one: one of them changes what the other one reads, changes or needs. */
+export function haveToWait(earlier: Touches, later: Touches): boolean {
+  if (earlier === 'everything' || later === 'everything') return true;
+  if (makesParentOf(earlier, later)) return true;
+  return overlap(earlier.changes, later.changes) || overlap(earlier.changes, later.reads) || overlap(earlier.reads, later.changes);
 }
