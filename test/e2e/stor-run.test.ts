@@ -94,6 +94,65 @@ test('a failing line says why, conditions hold, and the others are done', async 
   expect(receipts[12]).toMatchObject({ results: [{ path: '/demo/stor/fails/b' }], failures: [{ code: 'ResourceNotFound' }] });
 });
 
+test('cp copies between this machine and the storage', async () => {
+  user.write('up.txt', 'text');
+  const { code, receipts } = await run([
+    'mkdir both',
+    'cp up.txt stor:both/up',
+    'cp stor:both/up down.txt',
+    'cp - stor:both/stdin',
+    'cp nowhere stor:both/x',
+    'cp stor:both/up -',
+  ]);
+  expect(code).toBe(5);
+  expect(receipts.map(({ exitCode, error }) => [exitCode, error?.message ?? ''])).toEqual([
+    [0, ''],
+    [0, ''],
+    [0, ''],
+    [2, 'a line cannot read stdin'],
+    [2, expect.stringContaining('nowhere: no such file or directory')],
+    [2, expect.stringContaining('writes to stdout, which is used for receipts')],
+  ]);
+  expect((await user.shell('cmp up.txt down.txt')).code).toBe(0);
+});
+
+test('a line waits for a tree or an archive that an earlier line stores or downloads into a directory with a slash', async () => {
+  for (let number = 0; number < 20; number += 1) user.write(`packed/in/${number}`, 'text');
+  await user.shell('tar cf packed.tar -C packed in');
+  const { code, receipts } = await run([
+    'mkdir waits',
+    'put --untar packed.tar waits/',
+    'rm -y waits/in/19',
+    'get -r waits/in/ fetched/',
+    'put fetched/18 waits/again',
+    'mkdir -p waits/deep/er',
+    'put packed.tar waits/deep/archive',
+  ]);
+  expect(receipts.filter(({ exitCode }) => exitCode !== 0)).toEqual([]);
+  expect([code, receipts.length]).toEqual([0, 7]);
+});
+
+test('stdout has only receipts: find --exec is refused as cat is; a line that would never end too', async () => {
+  await user.json('stor', 'mkdir', '-p', 'only/a');
+  const { code, stdout, receipts } = await run(['find only --exec "echo raw {}"', 'sync . stor:only --watch', 'find only']);
+  expect([code, stdout]).toEqual([5, expect.not.stringMatching(/^raw/mu)]);
+  expect(receipts.map(({ exitCode, error }) => [exitCode, error?.message ?? ''])).toEqual([
+    [2, expect.stringContaining('writes to stdout, which is used for receipts')],
+    [2, expect.stringContaining('--watch cannot be used in a line')],
+    [0, ''],
+  ]);
+});
+
+test.each([
+  ['nothing', ''],
+  ['an empty line', '\n'],
+  ['a comment', '# nothing\n'],
+])('input with %s does nothing and is no failure', async (_, input) => {
+  expect(await user.here(['stor', 'run', '-'], { input })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  user.write('empty', input);
+  expect(await user.here(['stor', 'run', 'empty'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
 test('--stop-on-error begins nothing more; --yes is for all lines; a table and a file are possible', async () => {
   user.write('lines', 'mkdir stop\nstat stop/missing\nmkdir stop/a\nmkdir stop/b\n');
   const stopped = await user.here(['stor', 'run', 'lines', '--stop-on-error', '-P', '1']);

@@ -38,9 +38,9 @@ async function openInput(input: Readable): Promise<Input> {
   return { first: first.done === true ? undefined : first.value, rest };
 }
 
-/** True if the lines are commands; the lines of a plan are JSON. */
-function areCommands({ first }: Input): boolean {
-  return first !== undefined && !/^\s*\{/.test(first);
+/** True if the lines are commands; the lines of a plan are JSON. Empty input is a list without commands. */
+function areCommands({ first = '' }: Input): boolean {
+  return !/^\s*\{/.test(first);
 }
 
 async function* joinLines({ first, rest }: Input): AsyncGenerator<string> {
@@ -86,7 +86,7 @@ async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolea
 export const run = command({
   summary: 'Run commands from a file, or a plan written by sync',
   description:
-    'Each line is a command without the leading cloud stor. For each line a receipt, a line of JSON, is printed, in order. Lines run concurrently unless they touch the same paths; end target directories with a slash. A step of a plan is executed only if both sides are unchanged since the plan was written, and skipped if it is already done. Nothing outside the two directories in the first line of the plan is read or changed.',
+    'Each line is a command without the leading cloud stor. For each line a receipt, a line of JSON, is printed, in order. Lines run concurrently unless they touch the same paths; end target directories with a slash. Commands that read stdin or write to stdout, such as cat and find --exec, are refused. A step of a plan is executed only if both sides are unchanged since the plan was written, and skipped if it is already done. Nothing outside the two directories in the first line of the plan is read or changed.',
   arguments: { file: one('Command lines or a plan; - for stdin', { values: 'file' }) },
   options: {
     yes: flag('Do not ask before deleting; applies to all lines', { short: 'y' }),

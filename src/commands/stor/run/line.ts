@@ -67,24 +67,36 @@ export async function readLine(text: string): Promise<ReadLine | undefined> {
   const odd = refused().find((name) => isGiven(parsed.globals[name]));
   if (parsed.wantsHelp || odd !== undefined)
     throw new UsageError(`${odd === undefined ? '--help' : `--${odd}`} cannot be used in a line: give it to cloud stor run`);
+  if (isGiven(parsed.options['watch'])) throw new UsageError('--watch cannot be used in a line: it would never end');
   return { declared: node, path, parsed };
 }
 
-/** The world of a line: stdin may contain the lines themselves, so commands cannot read it, and nobody is asked. */
-function withoutStdin(world: World): World {
+/** The error for a command that writes to stdout. */
+function createStdoutError(hint: string): UsageError {
+  return new UsageError('the command writes to stdout, which is used for receipts', { hint });
+}
+
+/** The world of a line: stdin may contain the lines themselves, stdout gets the receipts, so commands use neither, and nobody is asked. */
+function withoutStreams(world: World): World {
   const stdin = {
     isTerminal: false,
     get stream(): never {
       throw new UsageError('a line cannot read stdin', { hint: 'give a file instead of -' });
     },
   };
-  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(world), stdin: { value: stdin } }) as World;
+  const stdout = {
+    isTerminal: false,
+    get stream(): never {
+      throw createStdoutError('run it outside of cloud stor run');
+    },
+  };
+  const own = { stdin: { value: stdin }, stdout: { value: stdout } };
+  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(world), ...own }) as World;
 }
 
 async function collect(output: Output | undefined, results: Row[]): Promise<number> {
   if (output === undefined) return exitCodes.done;
-  if (output.kind === 'bytes')
-    throw new UsageError('the command writes to stdout, which is used for receipts', { hint: 'give a file to write to' });
+  if (output.kind === 'bytes') throw createStdoutError('give a file to write to');
   if (output.kind === 'records') for await (const row of output.rows) results.push(row);
   else if (output.kind === 'record') results.push(output.value);
   else if (output.kind === 'text') results.push({ text: output.text });
@@ -103,7 +115,7 @@ export function shareConnections(context: Context, connections: number): Context
   const storage = context.bulk(connections);
   const global = { ...context.global, output: 'jsonl' as const, json: false, quiet: true };
   const shared = { storage: { value: storage }, bulk: { value: () => storage }, global: { value: global } };
-  const world = { value: withoutStdin(context.world) };
+  const world = { value: withoutStreams(context.world) };
   // Each line has its own values.
   const own = { args: { value: {}, writable: true }, options: { value: {}, writable: true } };
   return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...shared, ...own, world }) as Context;
