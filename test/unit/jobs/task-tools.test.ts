@@ -95,6 +95,10 @@ describe('maggr', () => {
     ['sum', '0.1\n0.2\n', '0.30000000000000004\n'],
     ['sum', '', ''],
     ['sum', '1e3\n-5\n', '995\n'],
+    ['sum', '10.0.0.1 5\n10.0.0.2 7\n10.0.0.1 1\n', '10.0.0.1 6\n10.0.0.2 7\n'],
+    ['max', '2024-01-02 5\n2024-01-03 7\n2024-01-02 9\n', '2024-01-02 9\n2024-01-03 7\n'],
+    ['sum', '12abc 1\n12abc 2\n13abc 4\n', '12abc 3\n13abc 4\n'],
+    ['sum', '+1.5e2\r\n.5\t\n5.\n', '155.5\n'],
     ["-d '|' -c2=key sum", '1|a b\n2|a b\n3|c\n', '3|a b\n3|c\n'],
   ] as const;
 
@@ -107,8 +111,10 @@ describe('maggr', () => {
   });
 
   test('leaves out lines whose values are no numbers, and says so', () => {
-    const { status, stdout, stderr } = run('maggr -c1=key sum', 'a 1\na x\na 2\n');
-    expect([status, stdout, stderr]).toEqual([1, 'a 3\n', 'maggr: line 2, column 2 is not a number: a x\n']);
+    const { status, stdout, stderr } = run('maggr -c1=key sum', 'a 1\na x\na 2\na 12abc\na 1,000\na 10.0.0.1\n');
+    const reported = ['2, column 2 is not a number: a x', '4, column 2 is not a number: a 12abc'];
+    reported.push('5, column 2 is not a number: a 1,000', '6, column 2 is not a number: a 10.0.0.1');
+    expect([status, stdout, stderr]).toEqual([1, 'a 3\n', reported.map((line) => `maggr: line ${line}\n`).join('')]);
   });
 
   test('refuses operations that there are not', () => {

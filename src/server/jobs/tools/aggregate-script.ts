@@ -28,7 +28,7 @@ function check(list,   at, count, names) {
   }
 }
 function operations(column) { return column in given ? given[column] : column == 1 && keyed ? "key" : others }
-function is_number(text) { return text ~ /^[ \\t]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?/ }
+function is_number(text) { return text ~ /^[ \\t]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?[ \\t\\r]*$/ }
 function result(slot, name,   mean) {
   if (name == "sum") return number(sum[slot])
   if (name == "count") return number(count[slot])
