@@ -63,11 +63,14 @@ const timeouts = new Set(['ETIMEDOUT', 'IDLE', 'MaxTime']);
 /** The service could not be reached, or its response was not valid. */
 export class NetworkError extends CloudError {
   readonly code: string;
+  /** True if no connection could be opened, so that the service received nothing of the request. */
+  readonly isUnsent: boolean;
 
   /** @param code Node.js's error code (`ECONNREFUSED`), or one of ours (`TruncatedReply`). */
-  constructor(message: string, details: Details & { code?: string } = {}) {
+  constructor(message: string, details: Details & { code?: string; isUnsent?: boolean } = {}) {
     super(message, details);
     this.code = details.code ?? 'NetworkError';
+    this.isUnsent = details.isUnsent ?? false;
   }
 
   get exitCode(): number {

@@ -68,20 +68,25 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
 }
 
-/** Converts an error of a socket to a `NetworkError`; returns other errors unchanged. */
-export function toNetworkError(error: unknown, url: URL): unknown {
+/**
+ * Converts an error of a socket to a `NetworkError`; returns other errors unchanged.
+ * @param isUnsent true for an error of opening a connection. The code does not tell: systems report ETIMEDOUT and EHOSTUNREACH of open
+ * connections too.
+ */
+export function toNetworkError(error: unknown, url: URL, isUnsent = false): unknown {
   if (error instanceof NetworkError || !(error instanceof Error) || error.name === 'AbortError') return error;
   const code = codeOf(error);
   const known = words[code];
-  if (known) return new NetworkError(known.message(url.host), { code, hint: known.hint, cause: error });
+  if (known) return new NetworkError(known.message(url.host), { code, hint: known.hint, isUnsent, cause: error });
   if (code.startsWith('HPE_')) {
     return new NetworkError(`${url.host} sent a response that is not HTTP`, {
       code,
       hint: 'check the URL and its port',
+      isUnsent,
       cause: error,
     });
   }
-  return new NetworkError(`the request to ${url.host} failed: ${error.message}`, { code, cause: error });
+  return new NetworkError(`the request to ${url.host} failed: ${error.message}`, { code, isUnsent, cause: error });
 }
 
 /** True for connection errors after which a retry may succeed. */
@@ -89,12 +94,9 @@ export function isTransient(error: unknown): boolean {
   return error instanceof NetworkError && !(error instanceof SilentServiceError) && words[error.code]?.transient === true;
 }
 
-/** Error codes of failures before any byte was sent. */
-const unsent = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
-
-/** True if the connection failed before any byte was sent. */
+/** True if the service received nothing of the request, which may therefore be sent again even if it is not idempotent. */
 export function isUnsent(error: unknown): boolean {
-  return error instanceof NetworkError && unsent.has(error.code);
+  return error instanceof NetworkError && error.isUnsent;
 }
 
 /** True if the service did not respond in time. */
@@ -104,7 +106,7 @@ export function timedOut(error: unknown): boolean {
 
 /** The error of a request that must not be retried, with a warning if only its response may have been lost. */
 export function warnOfEffect(error: unknown): unknown {
-  if (!(error instanceof NetworkError) || words[error.code]?.transient !== true || isUnsent(error)) return error;
+  if (!(error instanceof NetworkError) || words[error.code]?.transient !== true || error.isUnsent) return error;
   const details = { code: error.code, hint: 'the change may have been applied; check before retrying', cause: error };
   return error instanceof SilentServiceError ? new SilentServiceError(error.message, details) : new NetworkError(error.message, details);
 }

@@ -47,6 +47,7 @@ function blame({ url, variable }: Proxy, error: unknown): unknown {
   if (!(known instanceof NetworkError)) return known;
   return new NetworkError(`the proxy ${url.host} (${variable}) failed: ${known.message}`, {
     code: known.code,
+    isUnsent: true,
     cause: error,
     hint: `check ${variable}; list hosts to reach without a proxy in no_proxy`,
   });

@@ -109,7 +109,12 @@ export class SilenceGuard {
 
   #markSilent(cause: NetworkError): SilentServiceError {
     clearTimeout(this.#deadline);
-    const silence = (this.#silence ??= new SilentServiceError(cause.message, { code: cause.code, hint: cause.hint, cause }));
+    const silence = (this.#silence ??= new SilentServiceError(cause.message, {
+      code: cause.code,
+      hint: cause.hint,
+      isUnsent: cause.isUnsent,
+      cause,
+    }));
     for (const giveUp of this.#giveUps) giveUp(silence);
     return silence;
   }

@@ -52,7 +52,7 @@ class Pool {
   /** Waits for a connection until the signal aborts. */
   waitForOne(signal: AbortSignal | undefined): Promise<Connection> {
     const acquired = this.#acquire().catch((error: unknown) => {
-      throw toNetworkError(error, this.#url);
+      throw toNetworkError(error, this.#url, true);
     });
     return signal ? abandon(acquired, signal, (unused) => this.release(unused)) : acquired;
   }

@@ -98,6 +98,15 @@ describe('what is tried again', () => {
     expect(update.sent).toHaveLength(2);
   });
 
+  test.each(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])('no creation after %s of an open connection', async (code) => {
+    const creation = setUp([new NetworkError('lost', { code })]);
+    await expect(creation.compute.createKey({ account: 'my', key: 'k' })).rejects.toMatchObject({
+      code,
+      hint: 'the change may have been applied; check before retrying',
+    });
+    expect(creation.sent).toHaveLength(1);
+  });
+
   test('a creation that was throttled, since nothing was done; not one that failed', async () => {
     const throttled = setUp([refusal(420, 'RequestThrottled'), { status: 201, body: JSON.stringify(key) }]);
     await throttled.compute.createKey({ account: 'my', key: 'k' });
@@ -163,7 +172,7 @@ describe('what is tried again', () => {
   });
 
   test('a service that restarts is waited for; one that never responded, or is silent, is not waited for as long', async () => {
-    const down = new NetworkError('down', { code: 'ECONNREFUSED' });
+    const down = new NetworkError('down', { code: 'ECONNREFUSED', isUnsent: true });
     const retry = { ...setUp([]).retry, retries: 9, earlyRetries: 3 };
     const restarted = setUp([list, ...Array.from({ length: 9 }, () => down), list], { retry });
     await restarted.compute.listKeys({ account: 'my' });

@@ -105,6 +105,17 @@ test.each([
   await expect(get(open(), url)).rejects.toThrow(message);
 });
 
+test('tells a connection that could not be opened from one that broke after the request', async () => {
+  const broken = await script((socket) => socket.resetAndDestroy());
+  await expect(get(open(), broken.url)).rejects.toMatchObject({ code: 'ECONNRESET', isUnsent: false });
+  const closed = createServer();
+  const url = new URL(`http://127.0.0.1:${await listen(closed)}`);
+  await new Promise((done) => closed.close(done));
+  await expect(get(open(), url)).rejects.toMatchObject({ code: 'ECONNREFUSED', isUnsent: true });
+  const proxy = { url, variable: 'http_proxy' };
+  await expect(get(open({ proxy }), broken.url)).rejects.toMatchObject({ code: 'ECONNREFUSED', isUnsent: true });
+});
+
 test.each([
   ['5', 'longer'],
   ['7', 'shorter'],
