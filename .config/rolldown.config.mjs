@@ -214,14 +214,14 @@ function joinRuntime(bundle) {
 }
 
 /**
- * What the program is started with has a copy of its own of the one module that it shares with the rest: a file for both would have to be read, and
+ * What the program is started with has a copy of its own of the two modules that it shares with the rest: a file for both would have to be read, and
  * compiled, before anything that was kept can be used.
  */
 const ownCopy = {
   name: 'own-copy',
   resolveId(source, importer) {
-    return /\/src\/start\/[a-z-]+\.ts$/.test(importer) && source === '../base/private-files.ts'
-      ? importer.replace(/start\/[a-z-]+\.ts$/, 'base/private-files.ts?start')
+    return /\/src\/start\/[a-z-]+\.ts$/.test(importer) && ['../base/private-files.ts', '../base/world.ts'].includes(source)
+      ? importer.replace(/start\/[a-z-]+\.ts$/, `${source.slice(3)}?start`)
       : null;
   },
   load(id) {

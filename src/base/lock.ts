@@ -1,5 +1,6 @@
 import { closeSync, linkSync, lstatSync, renameSync, writeFileSync } from 'node:fs';
-import { createPrivate, isRunning, makeMissingFolders, parentOf, readPrivate, removeQuietly, UntrustedFile } from './private-files.ts';
+import { createPrivate, makeMissingFolders, parentOf, readPrivate, removeQuietly, UntrustedFile } from './private-files.ts';
+import { isAlive } from './world.ts';
 
 /** Milliseconds to wait for a lock. */
 const longestWait = 10_000;
@@ -11,7 +12,7 @@ function findHolder(path: string): { pid: number | undefined } | undefined {
   if (stats === undefined) return undefined;
   try {
     const pid = Number(readPrivate(path, 32));
-    if (pid > 0) return isRunning(pid) ? { pid } : undefined;
+    if (pid > 0) return isAlive(process, pid) ? { pid } : undefined;
   } catch (error) {
     if (error instanceof UntrustedFile) throw error;
   }

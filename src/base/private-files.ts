@@ -238,13 +238,3 @@ export function readTwice(file: number, size: number, position: number, length: 
   }
   return bytes;
 }
-
-/** True if a process exists, even one of another user. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}

@@ -79,11 +79,12 @@ export function untilInterrupted({ interrupted }: Pick<World, 'interrupted'>): P
   });
 }
 
+/** True if a process exists, even one of another user. Code without a world passes Node.js's `process`. */
 export function isAlive({ kill }: Pick<World, 'kill'>, pid: number): boolean {
   try {
     kill(pid, 0);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

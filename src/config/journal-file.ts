@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { isSystemError, quietly } from '../base/errors.ts';
-import { isRunning, readPrivate, removeQuietly, UntrustedFile, writePrivate } from '../base/private-files.ts';
+import { readPrivate, removeQuietly, UntrustedFile, writePrivate } from '../base/private-files.ts';
 import { readPrivateLines } from '../base/private-lines.ts';
+import { isAlive } from '../base/world.ts';
 
 /** The kinds of work in lists. */
 export type WorkKind = 'upload' | 'download' | 'sync' | 'remove' | 'copy' | 'move' | 'job' | 'images';
@@ -70,7 +71,7 @@ export function readProcessStart(pid: number): string | undefined {
 
 /** True if another, running process works on an entry. */
 export function isInUse({ pid, processStart }: Stored, own: number): boolean {
-  if (pid === 0 || pid === own || !isRunning(pid)) return false;
+  if (pid === 0 || pid === own || !isAlive(process, pid)) return false;
   const start = readProcessStart(pid);
   return start === undefined || processStart === undefined || start === processStart;
 }

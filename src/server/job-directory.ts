@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isRunning } from '../base/private-files.ts';
+import { isAlive } from '../base/world.ts';
 import { removeTree } from './jobs/remove-tree.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function makeJobDirectory(workDir: string, pid: number): Promise<st
   await mkdir(own, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) {
     const [, owner] = name.split('-');
-    if (name.startsWith(machine) && !isRunning(Number(owner))) await removeTree(join(folder, name));
+    if (name.startsWith(machine) && !isAlive(process, Number(owner))) await removeTree(join(folder, name));
   }
   return own;
 }

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
-import { isRunning, openPrivate, parentOf, readTwice, removeQuietly, writePrivate, writeTwice } from '../base/private-files.ts';
+import { openPrivate, parentOf, readTwice, removeQuietly, writePrivate, writeTwice } from '../base/private-files.ts';
+import { isAlive } from '../base/world.ts';
 
 /**
  * The file that keeps compiled code between runs.
@@ -65,7 +66,7 @@ export function openKept(path: string): Kept {
 function hasCrashed(mark: string): boolean {
   try {
     const pid = Number(readlinkSync(mark));
-    return pid === process.pid || !isRunning(pid);
+    return pid === process.pid || !isAlive(process, pid);
   } catch {
     return false;
   }
