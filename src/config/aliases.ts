@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { UsageError } from '../base/errors.ts';
-import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
+import { withLock } from '../base/lock.ts';
+import { readJsonFile, writeFileAtomically } from './files.ts';
 
 /** User-defined names of command lines: `linux` for `images list --os linux`. */
 export interface Aliases {
@@ -20,7 +21,7 @@ export function openAliases(config: string): Aliases {
     return new Map(entries as [string, string][]);
   }
   function change(work: (aliases: Map<string, string>) => void): void {
-    lockWhile(`${file}.lock`, () => {
+    withLock(`${file}.lock`, () => {
       const aliases = list();
       work(aliases);
       writeFileAtomically(file, `${JSON.stringify(Object.fromEntries(aliases), undefined, 2)}\n`);

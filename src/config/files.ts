@@ -1,6 +1,5 @@
 import { isRecord } from '../base/is-record.ts';
-import { isSystemError, LocalError, UsageError } from '../base/errors.ts';
-import { withLock } from '../base/lock.ts';
+import { isSystemError, UsageError } from '../base/errors.ts';
 import { readPrivate, readUserFile, UntrustedFile, writePrivate } from '../base/private-files.ts';
 
 /** JSON files of the program. `private-files.ts` decides which owners and modes are trusted. */
@@ -39,14 +38,5 @@ export function writeFileAtomically(path: string, content: string): void {
     // The name of the temporary file means nothing to the user.
     if (isSystemError(error)) error.path = path;
     throw error;
-  }
-}
-
-/** Does work under an exclusive lock between processes. @throws {LocalError} when another process holds the lock for too long */
-export function lockWhile<T>(path: string, work: () => T): T {
-  try {
-    return withLock(path, work);
-  } catch (error) {
-    throw error instanceof UntrustedFile ? new LocalError(error.message, { hint: `if no such process exists: rm ${path}` }) : error;
   }
 }

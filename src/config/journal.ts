@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { readClock } from '../base/clock.ts';
 import { isSystemError, LocalError } from '../base/errors.ts';
+import { withLock } from '../base/lock.ts';
 import { createPrivate, makeMissingFolders, openToAppend, parentOf, UntrustedFile } from '../base/private-files.ts';
-import { lockWhile } from './files.ts';
 import {
   countDone,
   isInUse,
@@ -197,7 +197,7 @@ interface Store extends JournalOptions {
 }
 
 function lock<T>({ entry }: Files, work: () => T): T {
-  return lockWhile(`${entry}.lock`, work);
+  return withLock(`${entry}.lock`, work);
 }
 
 function listEntries({ state, locate, now, pid }: Store): Unfinished[] {

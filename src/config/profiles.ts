@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { ifThere, UsageError } from '../base/errors.ts';
+import { withLock } from '../base/lock.ts';
 import { nearest } from '../base/nearest.ts';
 import { findConfigProblem } from '../base/private-files.ts';
-import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
+import { readJsonFile, writeFileAtomically } from './files.ts';
 import { profileSettings, settings, type SettingName } from './settings.ts';
 
 /** A named set of settings: an account of a cloud and how to reach it. */
@@ -121,7 +122,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
     exists: (name) => list().includes(name),
     write,
     create: (profile) =>
-      lockWhile(`${fileOf(profile.name)}.lock`, () => {
+      withLock(`${fileOf(profile.name)}.lock`, () => {
         // On a case-insensitive file system, names that differ in case share one file, which is listed under one of them only.
         if (existsSync(fileOf(profile.name)))
           throw new UsageError(`profile "${profile.name}" has the same file as another profile on this file system`, {
@@ -130,7 +131,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
         write(profile);
       }),
     change: (name, change) =>
-      lockWhile(`${fileOf(name)}.lock`, () => {
+      withLock(`${fileOf(name)}.lock`, () => {
         const profile = { name, values: change(read(name).values) };
         write(profile);
         return profile;

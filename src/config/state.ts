@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { isSystemError, UsageError } from '../base/errors.ts';
+import { withLock } from '../base/lock.ts';
 import { findFolderProblem, parentOf, removeQuietly } from '../base/private-files.ts';
-import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
+import { readJsonFile, writeFileAtomically } from './files.ts';
 
 /** Learned data and unfinished work, one JSON object for each name (`uploads/4f0c...`). */
 export interface State {
@@ -49,7 +50,7 @@ export function openState(top: string, refuse: (problem: string) => void): State
     write: (name, value) => write(locateJson(name), value),
     update: (name, change) => {
       const path = locateJson(name);
-      if (path !== undefined) lockWhile(`${path}.lock`, () => write(path, change(readFile(path) ?? {})));
+      if (path !== undefined) withLock(`${path}.lock`, () => write(path, change(readFile(path) ?? {})));
     },
     remove: (name) => {
       const path = locateJson(name);
