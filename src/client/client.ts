@@ -81,6 +81,7 @@ export interface ClientMethods {
   /**
    * Sends any request, signed: `target` is the path and query as sent. A final status of 400 or above is returned as a response, not
    * thrown.
+   * @throws {ApiError} if the service asks for a longer wait before a retry than the user allows, with a hint that says how long
    */
   request(request: {
     method: string;
@@ -220,7 +221,7 @@ function createCaller(own: ClientOptions) {
         throw refused.error;
       });
     } catch (error) {
-      // The last error response is the result; every other failure is thrown.
+      // The last error response is the result; every other failure is thrown, also an error with the hint to wait longer.
       if (refused !== undefined && refused.error === error) return refused.response;
       throw error;
     }

@@ -15,11 +15,14 @@ export interface RetryPolicy {
   random: () => number;
 }
 
+/** Statuses of a request that was not carried out, because there were too many. */
+const throttled = new Set([420, 429]);
+
 /**
- * Statuses after which the request may be retried later: nothing was done. 408 means that the body did not arrive. 449 is excluded: it
+ * Statuses after which it is unknown whether the request was carried out, so that only idempotent requests are retried. 449 is excluded: it
  * requests another version.
  */
-const later = new Set([408, 420, 429, 502, 503, 504]);
+const temporary = new Set([408, 500, 502, 503, 504]);
 
 interface Attempt {
   idempotent: boolean;
@@ -27,10 +30,7 @@ interface Attempt {
 
 /** True if a failed request may safely be retried. */
 export function mayRetry(error: unknown, { idempotent }: Attempt): boolean {
-  if (error instanceof ApiError) {
-    if (error.status === 420 || error.status === 429) return true;
-    return idempotent && (error.status === 500 || later.has(error.status));
-  }
+  if (error instanceof ApiError) return throttled.has(error.status) || (idempotent && temporary.has(error.status));
   return isTransient(error) && (idempotent || isUnsent(error));
 }
 
@@ -49,11 +49,12 @@ export function createLongWaitError(error: unknown, asked = 0, maxTime = longest
   return withHint(error, `the service asks for a retry in ${seconds} s; to wait that long: --max-time ${seconds}s`);
 }
 
-/** Converts the seconds or date of `Retry-After` to milliseconds from now. */
+/** Converts the seconds or date of `Retry-After` to milliseconds from now; undefined if it is neither, as RFC 9110 defines them. */
 export function readRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
-  const seconds = Number(value);
-  const wait = Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1000;
+  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
+  // A date begins with the day of the week; `Date.parse` also takes numbers such as -1 for dates.
+  const wait = /^[A-Z]/i.test(value) ? Date.parse(value) - now : NaN;
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 

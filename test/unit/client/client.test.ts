@@ -148,14 +148,15 @@ describe('what is tried again', () => {
   });
 
   test('waiting doubles, is jittered, and follows Retry-After', async () => {
-    const { compute, waits } = setUp([refusal(503), refusal(503), refusal(503, 'Busy', { 'retry-after': '0.7' }), list]);
+    const { compute, waits } = setUp([refusal(503), refusal(503), refusal(503, 'Busy', { 'retry-after': '1' }), list]);
     await compute.listKeys({ account: 'my' });
-    expect(waits).toEqual([50, 100, 700]);
+    expect(waits).toEqual([50, 100, 1000]);
     const policy = { retries: 3, base: 100, most: 1000, random: () => 1, sleep: () => Promise.resolve() };
     expect([1, 2, 3, 4, 5].map((attempt) => backOff(policy, attempt, undefined))).toEqual([100, 200, 400, 800, 1000]);
     expect(backOff(policy, 1, 99_000)).toBe(99_000);
     expect(readRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4000)).toBe(5000);
-    expect([readRetryAfter('soon', 0), readRetryAfter(undefined, 0)]).toEqual([undefined, undefined]);
+    for (const value of ['soon', 'Infinity', '0x10', '1e3', '-1', '0.7', '9'.repeat(400), '', undefined])
+      expect(readRetryAfter(value, 0), value).toBe(undefined);
   });
 
   test('a longer wait than the user allows ends the request at once and says when to try again', async () => {
@@ -169,6 +170,9 @@ describe('what is tried again', () => {
     const patient = setUp([asked, list], { maxTime: 700_000 });
     expect(await patient.compute.listKeys({ account: 'my' })).toEqual([]);
     expect(patient.waits).toEqual([600_000]);
+    // No response, which would not say when to try again.
+    const hint = expect.stringContaining('--max-time 600s') as string;
+    await expect(setUp([asked]).compute.request({ method: 'GET', target: '/my/keys' })).rejects.toMatchObject({ status: 503, hint });
   });
 
   test('a service that restarts is waited for; one that never responded, or is silent, is not waited for as long', async () => {
