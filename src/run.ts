@@ -151,11 +151,12 @@ export async function run(world: World): Promise<number> {
   // Until the options are parsed, errors are printed as JSON if `-j` or `--json` is among the arguments.
   let globals: Readonly<Record<string, unknown>> = { json: world.argv.includes('-j') || world.argv.includes('--json') };
   let close = (): void => undefined;
+  let failures = 0;
   /** Adds details to an error that depend on the settings of the command. */
   let refine = async (error: unknown): Promise<unknown> => error;
 
   async function report(error: unknown, item?: string): Promise<number> {
-    if (error instanceof ClosedPipe) return exitCodes.done;
+    if (error instanceof ClosedPipe) return failures > 0 ? exitCodes.partly : exitCodes.done;
     if (error instanceof CurlPrinted) {
       world.stdout.stream.write(`${error.line}\n`);
       return exitCodes.done;
@@ -211,7 +212,6 @@ export async function run(world: World): Promise<number> {
     /** A filter needs JSON output; errors are JSON only if the user requested it. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;
     const { createContext } = await import('./session/context.ts');
-    let failures = 0;
     const fail: Context['fail'] = (error, item) => {
       failures += 1;
       return report(error, item);

@@ -189,3 +189,16 @@ test('rules with regular expressions are imported, evaluated and exported unchan
   expect(await user.json('policies', 'simulate', 'lister', 'listusers', 'users')).toMatchObject({ allowed: true });
   expect((await user.here(['policies', 'simulate', 'lister', 'createuser', 'users'])).stdout).toContain('no');
 });
+
+test('all changes are made although nobody reads the output any more', async () => {
+  const names = ['one', 'two', 'three', 'four', 'five', 'six'].map((name) => `piped-${name}`);
+  const entries = names.map((name) => `  - { name: ${name}, rules: [CAN listkeys] }\n`).join('');
+  user.write('piped.yaml', `version: "1"\npolicies:\n${entries}`);
+  const piped = await user.shell('set -o pipefail; cloud rbac apply piped.yaml -q | true');
+  expect([piped.code, piped.stderr]).toEqual([0, '']);
+  const made = await user.json<{ name: string }[]>('policies', 'list');
+  expect(made.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  const tagged = await user.shell('set -o pipefail; cloud roles create piped -q >/dev/null; cloud roles tags set -r policies piped | true');
+  expect([tagged.code, tagged.stderr]).toEqual([0, '']);
+  for (const name of names) expect(await user.json('roles', 'tags', 'get', `policies/${name}`)).toMatchObject({ 'role-tag': ['piped'] });
+});

@@ -1,5 +1,6 @@
 import type { Image } from '../../api/resources.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
+import { finishChanges } from '../../cli/finish.ts';
 import { duration, flag, one, text } from '../../cli/parameters.ts';
 import { checkInterrupted, isMissing, LocalError, unlessMissing, UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
@@ -152,7 +153,10 @@ export const pipeline = command({
       options: invocation.options,
       placed: [[machine, `${name}@${version}`]] as const,
     };
-    const rows = keepInJournal(invocation, work, (entry) => runPipeline(invocation, entry));
+    const rows = finishChanges(
+      invocation,
+      keepInJournal(invocation, work, (entry) => runPipeline(invocation, entry)),
+    );
     return await showRows(invocation, rows, stepShape, describeStep);
   },
   examples: [

@@ -1,6 +1,7 @@
 import type { Image } from '../../api/resources.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { chooseDatacenters, type Datacenter } from '../../cli/datacenters.ts';
+import { finishChanges } from '../../cli/finish.ts';
 import { flag, one, text } from '../../cli/parameters.ts';
 import { ApiError, checkInterrupted, InterruptedError, unlessMissing, UsageError } from '../../base/errors.ts';
 import { findImage } from '../../lookup/images.ts';
@@ -146,7 +147,8 @@ export const promote = command({
       options: { to, from: promotion.from, dryRun: false },
       placed: [[`${image.name}@${image.version}`, to]] as const,
     };
-    return await showRows(invocation, keepInJournal(invocation, work, run), promotedShape, describePromoted);
+    const rows = finishChanges(invocation, keepInJournal(invocation, work, run));
+    return await showRows(invocation, rows, promotedShape, describePromoted);
   },
   examples: [
     { line: 'cloud images promote debian-12 --to all --dry-run', help: 'Which datacenters lack the image?' },

@@ -1,4 +1,5 @@
 import { command, group, type Context } from '../../cli/command.ts';
+import { finishChanges } from '../../cli/finish.ts';
 import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
@@ -166,7 +167,7 @@ const apply = command({
     warnAboutPowers(invocation, changes);
     if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
     const executor = await prepare(invocation, document, planned, options);
-    const done = applyChanges(invocation, { document, changes, executor, options });
+    const done = finishChanges(invocation, applyChanges(invocation, { document, changes, executor, options }));
     if (!wantsText(invocation)) {
       const rows = mapEach(done, (change) => ({ status: change.status, ...describeChange(change) }));
       return records(rows, { columns: ['status', ...changeColumns], id: 'name' });

@@ -1,5 +1,6 @@
 import { command, type Context } from '../../cli/command.ts';
 import { createAbsentError } from '../../cli/named.ts';
+import { finishChanges } from '../../cli/finish.ts';
 import { flag, some } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/attempts.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
@@ -87,7 +88,7 @@ export const resume = command({
     const chosen = options.all && !options.drop ? chooseAll(invocation, named) : named;
     const act = options.drop ? dropOne : options.all ? goOnUnlessTaken : goOnWith;
     const rows = createAttempts(invocation, chosen.length).rows(chosen, (unfinished) => act(invocation, unfinished));
-    return await showRows(invocation, rows, { columns: ['id', 'kind', 'outcome'], id: 'id' });
+    return await showRows(invocation, finishChanges(invocation, rows), { columns: ['id', 'kind', 'outcome'], id: 'id' });
   },
   examples: [
     { line: 'cloud resume', help: 'List interrupted work, with what is done and left' },

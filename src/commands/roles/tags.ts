@@ -1,4 +1,5 @@
 import { command, group, type Context } from '../../cli/command.ts';
+import { finishChanges } from '../../cli/finish.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
 import { checkInterrupted, NotFoundError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
@@ -90,7 +91,7 @@ export const tags = group({
         const resource = await resolveResource(invocation, args.resource);
         if (options.recursive || options.dryRun) {
           const tagged = options.recursive
-            ? setTree(invocation, resource, args.role, options.dryRun)
+            ? finishChanges(invocation, setTree(invocation, resource, args.role, options.dryRun))
             : [{ name: `/${requestPath(resource, invocation.account)}`, 'role-tag': args.role }];
           return records(tagged, { columns: ['name', 'role-tag'], id: 'name' });
         }
