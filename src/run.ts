@@ -75,6 +75,14 @@ async function findFilter(globals: Readonly<Record<string, unknown>>, world: Wor
   return await openFilter(jq, { warn, env: world.env, runKillable: world.runKillable ?? ((work) => work()) });
 }
 
+/** Refuses unknown fields before a command changes something: afterwards the result would be lost. @throws {UsageError} */
+async function checkFields({ changes, fields }: AnyCommand, globals: Readonly<Record<string, unknown>>): Promise<void> {
+  const [columns = [], sort = []] = [readList(globals['columns']), readList(globals['sort'])];
+  if (changes !== true || fields === undefined || columns.length + sort.length === 0) return;
+  const { assertFields } = await import('./output/rows.ts');
+  assertFields(columns[0] === 'all' ? [] : columns, sort, fields);
+}
+
 async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World, filter?: Filter): Promise<void> {
   if (output.kind === 'none') return;
   if (output.kind === 'text' && !filter) {
@@ -127,15 +135,15 @@ async function completeOptions(
   { path }: Found,
   output: Output,
   { settings, warn }: Context,
-): Promise<Readonly<Record<string, unknown>>> {
+): Promise<{ globals: Readonly<Record<string, unknown>>; output: Output }> {
   let sources: Sources;
   try {
     sources = settings();
   } catch (error) {
-    if (error instanceof UsageError) return globals;
+    if (error instanceof UsageError) return { globals, output };
     throw error;
   }
-  if (sources.defaultOutput === undefined && sources.defaultColumns === undefined) return globals;
+  if (sources.defaultOutput === undefined && sources.defaultColumns === undefined) return { globals, output };
   return (await import('./cli/output-defaults.ts')).addOutputDefaults(globals, { path, output, sources, warn });
 }
 
@@ -208,6 +216,7 @@ export async function run(world: World): Promise<number> {
     globals = parsed.globals;
     assertExactArguments(world);
     if (globals['noInput'] === true) (await import('./cli/prompt.ts')).forbidQuestions(world);
+    await checkFields(found.node, globals);
     const filter = await findFilter(globals, world);
     /** A filter needs JSON output; errors are JSON only if the user requested it. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;
@@ -220,7 +229,10 @@ export async function run(world: World): Promise<number> {
     close = created.close;
     refine = created.context.refine;
     const output = await runCommand(created.context, found.node as Command, parsed);
-    if (output) await show(output, await completeOptions(shown, found, output, created.context), world, filter);
+    if (output) {
+      const completed = await completeOptions(shown, found, output, created.context);
+      await show(completed.output, completed.globals, world, filter);
+    }
     if (failures > 0) return exitCodes.partly;
     return (output?.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
   } catch (error) {

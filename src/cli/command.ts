@@ -136,6 +136,10 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
   readonly usage?: string;
   readonly options: O;
   readonly examples: readonly Example[];
+  /** All fields that the service documents for the result; undefined if they are not known before the command runs. */
+  readonly fields?: readonly string[];
+  /** The command changes something: names in `--columns` and `--sort` that are not in `fields` are refused before the change. */
+  readonly changes?: true;
   readonly run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
 }
 

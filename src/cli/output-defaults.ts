@@ -1,7 +1,8 @@
 import { UsageError } from '../base/errors.ts';
+import { splitList } from '../base/split-list.ts';
 import { nearest } from '../base/nearest.ts';
 import type { Sourced, Sources } from '../config/settings.ts';
-import { formats, type Output } from '../output/kinds.ts';
+import { formats, type Output, type Records, type Single } from '../output/kinds.ts';
 
 /** @throws {UsageError} for an unknown output format */
 export function checkFormat({ value, source }: Sourced): string {
@@ -37,25 +38,62 @@ export function writeColumns(columns: ReadonlyMap<string, string>): string {
 /** Formats that consist of columns. */
 const columned = ['table', 'csv', 'tsv'];
 
+interface Shown {
+  readonly globals: Readonly<Record<string, unknown>>;
+  /** Its rows may have been read ahead. */
+  readonly output: Output;
+}
+
+type Warn = (message: string) => void;
+
+/** The defaults that apply to a command. */
+interface Chosen {
+  readonly format?: string;
+  readonly columns?: string | undefined;
+}
+
+function chooseDefaults(globals: Shown['globals'], command: string, { defaultOutput, defaultColumns }: Sources, warn: Warn): Chosen {
+  let format: string | undefined;
+  try {
+    const isChosen = globals['json'] === true || globals['output'] !== undefined || globals['jq'] !== undefined;
+    if (!isChosen && defaultOutput) format = checkFormat(defaultOutput);
+    const effective = globals['json'] === true ? 'json' : (format ?? ((globals['output'] ?? 'table') as string));
+    const hasColumns = columned.includes(effective) && globals['columns'] === undefined && globals['long'] !== true;
+    return { ...(format && { format }), ...(hasColumns && defaultColumns && { columns: readColumns(defaultColumns).get(command) }) };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    warn(error.message);
+    return format === undefined ? {} : { format };
+  }
+}
+
+/** Reads rows ahead until all fields are found. Without columns after a warning if one of them is not a field. */
+async function checkColumns(columns: string, output: Records | Single, option: string, warn: Warn): Promise<Chosen & { output: Output }> {
+  const names = splitList(columns);
+  if (names.length === 0 || names[0] === 'all') return { columns, output };
+  const { findFields, listDeclared, refuseField } = await import('../output/rows.ts');
+  const rows = output.kind === 'record' ? [output.value] : output.rows;
+  let problem: UsageError | undefined;
+  const found = await findFields(names, listDeclared(output), rows, (...unknown) => (problem = refuseField(option, ...unknown)));
+  const shown = output.kind === 'record' ? output : { ...output, rows: found.rows };
+  if (problem === undefined) return { columns, output: shown };
+  warn(`${problem.message} (showing the usual columns)`);
+  return { output: shown };
+}
+
 /**
  * Adds the output defaults of the profile or environment to the global options, for lists and records.
  * @param warn called for invalid defaults: the work is already done, so its result is shown in the usual format
  */
-export function addOutputDefaults(
-  globals: Readonly<Record<string, unknown>>,
-  { path, output, sources, warn }: { path: readonly string[]; output: Output; sources: Sources; warn: (message: string) => void },
-): Readonly<Record<string, unknown>> {
-  if (output.kind !== 'records' && output.kind !== 'record') return globals;
-  const result: Record<string, unknown> = { ...globals };
-  try {
-    const isChosen = result['json'] === true || result['output'] !== undefined || result['jq'] !== undefined;
-    if (!isChosen && sources.defaultOutput) result['output'] = checkFormat(sources.defaultOutput);
-    const format = result['json'] === true ? 'json' : ((result['output'] ?? 'table') as string);
-    const hasColumns = columned.includes(format) && result['columns'] === undefined && result['long'] !== true;
-    if (hasColumns && sources.defaultColumns) result['columns'] = readColumns(sources.defaultColumns).get(path.join(' ')) || undefined;
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    warn(error.message);
-  }
-  return result;
+export async function addOutputDefaults(
+  globals: Shown['globals'],
+  { path, output, sources, warn }: { path: readonly string[]; output: Output; sources: Sources; warn: Warn },
+): Promise<Shown> {
+  if (output.kind !== 'records' && output.kind !== 'record') return { globals, output };
+  const command = path.join(' ');
+  const { format, columns } = chooseDefaults(globals, command, sources, warn);
+  const chosen = { ...globals, ...(format && { output: format }) };
+  if (!columns || !sources.defaultColumns) return { globals: chosen, output };
+  const checked = await checkColumns(columns, output, `${sources.defaultColumns.source}: ${command}`, warn);
+  return { globals: { ...chosen, ...(checked.columns && { columns: checked.columns }) }, output: checked.output };
 }

@@ -33,6 +33,17 @@ export function listFieldNames(shape: Field | undefined): { fields?: readonly st
   return fields === undefined ? {} : { fields: Object.keys(fields) };
 }
 
+/** All fields of a resource and its columns, as a property of a command. */
+function declareFields(
+  shape: Field | undefined,
+  { columns = [], id, perDatacenter }: Partial<Shown> & Pick<Shown, 'id'>,
+): { fields?: readonly string[] } {
+  const { fields } = listFieldNames(shape);
+  if (fields === undefined) return {};
+  const shown = columns.map((column) => (typeof column === 'string' ? column : column.key));
+  return { fields: [...new Set([...(perDatacenter ? ['dc'] : []), ...shown, id, ...fields])] };
+}
+
 interface ListSpec<O extends Options> extends Shape, Shown {
   options?: O;
   /** Default sort field of tables. */
@@ -51,6 +62,7 @@ export function listCommand<const O extends Options = Record<never, never>>({
 }: ListSpec<O>): Command<Record<never, never>, O> {
   return command<Record<never, never>, O>({
     ...rest,
+    ...declareFields(shape, { columns, id, ...(perDatacenter && { perDatacenter }) }),
     ...(perDatacenter && { options: { ...rest.options, ...datacenterOption } as unknown as O }),
     run: async (invocation) => {
       const shown = { columns, id, ...(order !== undefined && { order }), ...listFieldNames(shape) };
@@ -90,6 +102,7 @@ export function getCommand<const N extends string>({
   return command<Arguments>({
     aliases: ['show'],
     ...rest,
+    ...declareFields(shape, { columns: [...listed, ...(columns ?? [])], id, ...(perDatacenter && { perDatacenter }) }),
     arguments: { [argument]: many(help, { ...(values && { values }) }) },
     ...(perDatacenter && { options: datacenterOption }),
     run: async (invocation) => {
@@ -112,6 +125,8 @@ interface ChangeSpec<A extends Arguments, O extends Options, R extends Row> exte
   options?: O;
   id: string;
   columns?: readonly ColumnSpec[];
+  /** The fields of the result, so that unknown ones are refused before the change. */
+  shape?: Field;
   change: (invocation: Invocation<A, O>) => Promise<R>;
   /** Message on stderr after the change: `Created key laptop`. */
   done: (result: NoInfer<R>) => string;
@@ -122,13 +137,15 @@ export function changeCommand<
   const A extends Arguments = Record<never, never>,
   const O extends Options = Record<never, never>,
   R extends Row = Row,
->({ id, columns, change, done, ...rest }: ChangeSpec<A, O, R>): Command<A, O> {
+>({ id, columns, shape, change, done, ...rest }: ChangeSpec<A, O, R>): Command<A, O> {
   return command({
     ...rest,
+    ...declareFields(shape, { id, ...(columns && { columns }) }),
+    changes: true,
     run: async (invocation) => {
       const result = await change(invocation);
       invocation.note(done(result));
-      return record(result, { id, ...(columns && { columns }) });
+      return record(result, { id, ...(columns && { columns }), ...listFieldNames(shape) });
     },
   });
 }
@@ -179,6 +196,8 @@ async function createLookUp<L>(
   return (name) => resolve(list, name, context, owner);
 }
 
+const deletedFields = ['id', 'label'];
+
 const deleteOptions = {
   yes: flag('Do not ask for confirmation', { short: 'y' }),
   dryRun: flag('Only show what would be deleted', { short: 'n' }),
@@ -198,6 +217,8 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
     aliases: ['rm'],
     examples,
     arguments: named,
+    fields: deletedFields,
+    changes: true,
     // Without `isShown`, the values of `--wait` and `--wait-timeout` are never read.
     options: isShown ? deleteOptions : ({ yes, dryRun } as typeof deleteOptions),
     run: async (invocation) => {
@@ -210,7 +231,7 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
       const labels = targets.map(({ label }) => label).join(', ');
       /** The deleted resources, or those that would be deleted, if an output format is requested. */
       const finish = (deleted: readonly Target[]): Output | undefined => {
-        if (wantsRows(invocation)) return records(andThen(deleted, attempts.finish), { columns: ['id', 'label'], id: 'id' });
+        if (wantsRows(invocation)) return records(andThen(deleted, attempts.finish), { columns: deletedFields, id: 'id' });
         attempts.finish();
         return undefined;
       };

@@ -38,6 +38,7 @@ export const account = group({
       summary: 'Change fields of the account',
       options: { ...contactOptions, cns: negatable('Whether the name service is enabled') },
       id: 'login',
+      shape: accountShape,
       change: async ({ compute, account, options: { cns, ...fields } }) => {
         const given = Object.values({ ...fields, cns }).some((value) => value !== undefined);
         if (!given) throw new UsageError('nothing to change', { hint: 'give a field: cloud account update --help' });
@@ -73,6 +74,7 @@ export const account = group({
           summary: 'Change the settings of the account',
           options: { defaultNetwork: text('Network for containers', { placeholder: 'ID' }) },
           id: 'default_network',
+          shape: configShape,
           change: async ({ compute, account, options }) => {
             if (options.defaultNetwork === undefined)
               throw new UsageError('nothing to change', { hint: 'cloud account config set --default-network ID' });

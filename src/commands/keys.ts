@@ -217,6 +217,7 @@ export const keys = group({
       options: keyOptions,
       id: 'fingerprint',
       columns: ['name', 'fingerprint'],
+      shape: keyShape,
       change: async (invocation) => {
         const { args, options, account, compute } = invocation;
         const key = await readPublicKeyText(invocation, args.file);

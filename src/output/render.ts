@@ -15,7 +15,7 @@ import {
 } from './data.ts';
 import { columnOf, pickFields } from './field.ts';
 import type { Column, Format, Output, Records, RenderOptions, Row, Rows, Single } from './kinds.ts';
-import { collectRows, findFields, listFields, sortRows } from './rows.ts';
+import { collectRows, findFields, listDeclared, listFields, sortRows } from './rows.ts';
 import { writeTable, type TableStyle } from './table.ts';
 import { createWriter, writeText, type Writer } from './writer.ts';
 
@@ -28,10 +28,6 @@ function hasWholeRecords(format: Format): boolean {
 interface Selected {
   readonly rows: Rows;
   readonly columns: readonly Column[] | undefined;
-}
-
-function listDeclared({ columns = [], fields = [] }: Pick<Single, 'columns' | 'fields'>): string[] {
-  return [...columns.map((column) => columnOf(column).key), ...fields];
 }
 
 async function selectColumns(rows: Rows, output: Records | Single, options: RenderOptions): Promise<Selected> {

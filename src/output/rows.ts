@@ -1,7 +1,7 @@
 import { compareNames } from '../base/order.ts';
 import { UsageError } from '../base/errors.ts';
-import { readField, titleOf } from './field.ts';
-import type { Row, Rows } from './kinds.ts';
+import { columnOf, readField, titleOf } from './field.ts';
+import type { Row, Rows, Single } from './kinds.ts';
 import { nearest } from '../base/nearest.ts';
 
 /** Number of rows to search for a field before it is reported as unknown. */
@@ -19,6 +19,11 @@ export function listFields(rows: Iterable<Row>): Set<string> {
   const fields = new Set<string>();
   for (const row of rows) for (const field of Object.keys(row)) fields.add(field);
   return fields;
+}
+
+/** The names of the fields that an output declares. */
+export function listDeclared({ columns = [], fields = [] }: Pick<Single, 'columns' | 'fields'>): string[] {
+  return [...columns.map((column) => columnOf(column).key), ...fields];
 }
 
 /** The known field that a name refers to: itself, a nested field of a known field, or the heading of a table (`PUBLISHED-AT`). */
@@ -62,9 +67,15 @@ export interface FoundFields {
 /**
  * Resolves `names` to declared fields and fields of the rows. Reads rows ahead only while a name is unknown. Without any row, all names are
  * accepted.
- * @throws {UsageError} when a name is not a field.
+ * @param onUnknown called for a name that is not a field; the rows can still be read
+ * @throws {UsageError} when a name is not a field, unless `onUnknown` is given
  */
-export async function findFields(names: readonly string[], declared: readonly string[], rows: Rows): Promise<FoundFields> {
+export async function findFields(
+  names: readonly string[],
+  declared: readonly string[],
+  rows: Rows,
+  onUnknown?: (name: string, known: Iterable<string>) => void,
+): Promise<FoundFields> {
   const known = new Set(declared);
   const findUnknown = (): string | undefined => names.find((name) => findField(name, known) === undefined);
   const resolve = (): string[] => [...new Set(names.map((name) => findField(name, known) ?? name))];
@@ -81,8 +92,11 @@ export async function findFields(names: readonly string[], declared: readonly st
     missing = findUnknown();
   }
   if (missing !== undefined && seen.length > 0) {
-    await source.return?.();
-    throw refuseField('--columns', missing, known);
+    if (onUnknown === undefined) {
+      await source.return?.();
+      throw refuseField('--columns', missing, known);
+    }
+    onUnknown(missing, known);
   }
   return { keys: resolve(), rows: continueRows(seen, source) };
 }
@@ -104,6 +118,15 @@ interface SortKey {
 
 function parseSortKey(text: string): SortKey {
   return text.startsWith('-') ? { name: text.slice(1), descending: true } : { name: text, descending: false };
+}
+
+/** @throws {UsageError} for a name in `--columns` or `--sort` that is not a known field */
+export function assertFields(columns: readonly string[], sort: readonly string[], known: readonly string[]): void {
+  const isUnknown = (name: string): boolean => findField(name, known) === undefined;
+  const column = columns.find(isUnknown);
+  if (column !== undefined) throw refuseField('--columns', column, known);
+  const key = sort.map((each) => parseSortKey(each).name).find(isUnknown);
+  if (key !== undefined) throw refuseField('--sort', key, known);
 }
 
 function compareRows(a: Row, b: Row, keys: readonly SortKey[]): number {

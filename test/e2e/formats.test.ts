@@ -7,6 +7,7 @@ import * as objects from '../../src/api/objects.ts';
 import * as resources from '../../src/api/resources.ts';
 import { commands } from '../unit/cli/tree.ts';
 import { createSchema, validate } from '../support/schema.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useShared } from '../support/shared-service.ts';
 
 type Row = Record<string, unknown>;
@@ -195,4 +196,33 @@ it('columns and sorting are checked', async () => {
     const { code, stderr } = await user.here(['packages', 'list', option, 'memroy']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "memory"') as string]);
   }
+});
+
+it('a command that changes something refuses unknown fields before the change', async () => {
+  await user.here(['policies', 'create', 'kept', '--rule', 'CAN getobject', '--wait']);
+  const rules = user.write('access.yaml', 'version: "1"\npolicies:\n  - { name: unwanted, rules: [CAN getobject] }\n');
+  const key = writeRsaKeyFile(join(user.home, 'other'), { comment: 'other' });
+  const before = await read('account get -o yaml --columns phone');
+  for (const option of [
+    ['--columns', 'nosuch'],
+    ['--columns', 'name,nosuch', '-o', 'csv'],
+    ['--sort', '-nosuch', '-o', 'jsonl'],
+  ]) {
+    for (const words of [
+      ['keys', 'create', key, '--name', 'other'],
+      ['policies', 'delete', 'kept', '--yes'],
+      ['rbac', 'apply', rules],
+      ['roles', 'tags', 'set', 'keys'],
+      ['account', 'update', '--phone', '12345'],
+    ]) {
+      const { code, stdout, stderr } = await user.here([...words, ...option]);
+      expect([words, code, stdout]).toEqual([words, 2, '']);
+      expect(stderr).toMatch(new RegExp(`${option[0]}: no field `));
+    }
+  }
+  expect(await read('account get -o yaml --columns phone')).toBe(before);
+  expect((await read('keys list --columns name -H')).trimEnd().split('\n')).not.toContain('other');
+  expect((await read('policies list --columns name -H')).trimEnd().split('\n')).toContain('kept');
+  expect(await read('policies list --columns name -H')).not.toContain('unwanted');
+  expect(await read(`keys create ${key} -q --columns FINGERPRINT,multifactor --sort name -o csv`)).toMatch(/^fingerprint,multifactor\r\n/);
 });

@@ -48,10 +48,30 @@ describe('output defaults of a profile', () => {
     expect(sums.code).toBe(2);
   });
 
+  test('a default column that does not exist is named with its source, and the usual columns are shown', async () => {
+    const env = { CLOUD_COLUMNS: 'images list=id,nmae;policies create=nosuch;keys list=name', CLOUD_OUTPUT: 'table' };
+    const listed = await user.here(['images', 'list'], { env });
+    expect([listed.code, listed.stderr]).toEqual([
+      0,
+      expect.stringContaining(
+        'environment CLOUD_COLUMNS: images list: no field "nmae"; did you mean "name"? (showing the usual columns)\n',
+      ),
+    ]);
+    expect(listed.stdout).toMatch(/^ID +NAME +VERSION/);
+    expect(listed.stdout.trimEnd().split('\n')).toHaveLength(11);
+    const created = await user.here(['policies', 'create', 'p', '--rule', 'CAN getobject'], { env });
+    expect([created.code, created.stderr]).toEqual([0, expect.stringContaining('policies create: no field "nosuch"')]);
+    expect(created.stdout).toMatch(/NAME +p\n/);
+    const known = await user.here(['keys', 'list'], { env });
+    expect([known.stdout, known.stderr]).toEqual(['NAME\ndemo@local\n', '']);
+  });
+
   test.each([
     ['--default-output', 'jsn', '--default-output: "jsn" is not one of table'],
     ['--default-columns', 'images lst=name', '"lst" is not a command of cloud images'],
     ['--default-columns', 'images=name', '"images" is not a command that shows records'],
+    ['--default-columns', 'images list=id,nmae', '--default-columns: images list: no field "nmae"; did you mean "name"?'],
+    ['--default-columns', 'keys create=nosuch', '--default-columns: keys create: no field "nosuch"'],
     ['--default-columns', 'name,os', '"name,os" is not COMMAND=COLUMNS'],
     ['--default-parallel', '0', '"0" is not a number from 1 to 256'],
   ])('%s %s is refused, and the profile stays', async (option, value, message) => {

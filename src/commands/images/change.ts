@@ -1,7 +1,7 @@
-import type { Image } from '../../api/resources.ts';
+import { image as imageShape, storageLocation, type Image } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, texts, text, flag, duration } from '../../cli/parameters.ts';
-import { changeCommand } from '../../cli/shapes.ts';
+import { changeCommand, listFieldNames } from '../../cli/shapes.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
@@ -31,6 +31,7 @@ export const create = changeCommand({
   options: { ...imageOptions, acl: texts('Account that may use the image', { placeholder: 'UUID' }), ...waitOptions },
   id: 'id',
   columns: shown,
+  shape: imageShape,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const { machine, name, version } = args;
@@ -57,6 +58,7 @@ export const importImage = changeCommand({
   arguments: { datacenter: one('Name of the datacenter', { values: 'datacenter' }), id: one('UUID of the image in that datacenter') },
   id: 'id',
   columns: shown,
+  shape: imageShape,
   change: async ({ args, compute, account }) => {
     if (!isUuid(args.id)) {
       throw new UsageError(`"${args.id}" is not the UUID of an image`, {
@@ -76,6 +78,8 @@ export const exportImage = command({
   summary: 'Write an image with its manifest into the object storage',
   description: 'When PATH is a directory, the files are PATH/NAME-VERSION.imgmanifest and PATH/NAME-VERSION.zfs.EXT.',
   arguments: { image: one(imageHelp, { values: 'image' }), path: one('Path prefix in the object storage', { values: 'path' }) },
+  ...listFieldNames(storageLocation),
+  changes: true,
   run: async (invocation) => {
     const { args, compute, account, note } = invocation;
     const { id, name, version } = await findImage(invocation, args.image);
@@ -95,6 +99,7 @@ export const clone = changeCommand({
   arguments: { image: one(imageHelp, { values: 'image' }) },
   id: 'id',
   columns: shown,
+  shape: imageShape,
   change: async (invocation) => {
     const { id } = await findImage(invocation, invocation.args.image);
     return await invocation.compute.cloneImage({ account: invocation.account, id });
@@ -117,6 +122,7 @@ export const update = changeCommand({
     acl: texts('Account that may use the image; replaces the current list', { placeholder: 'UUID' }),
   },
   id: 'id',
+  shape: imageShape,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const acl = options.acl.length > 0 ? { acl: readAccounts(options.acl) } : {};
@@ -144,6 +150,7 @@ export const share = changeCommand({
   arguments: { image: one(oneImageHelp, { values: 'image' }), account: many('UUID of an account') },
   id: 'id',
   columns: ['id', 'name', 'version', 'acl'],
+  shape: imageShape,
   change: async (invocation) => {
     const accounts = readAccounts(invocation.args.account);
     return await changeFrom(invocation, invocation.args.image, ({ acl = [] }) => ({ acl: [...new Set([...acl, ...accounts])] }));
@@ -160,6 +167,7 @@ export const unshare = changeCommand({
   arguments: { image: one(oneImageHelp, { values: 'image' }), account: many('UUID of an account') },
   id: 'id',
   columns: ['id', 'name', 'version', 'acl'],
+  shape: imageShape,
   change: async (invocation) => {
     const { args } = invocation;
     const accounts = readAccounts(args.account);

@@ -142,6 +142,8 @@ export const pipeline = command({
     'Steps: create the image from a prepared, stopped instance, wait until it is active, export it into the object storage, read the copy back and compare manifest, size and SHA-1, and import the image with its origins into the datacenters of --to. After an interruption, continue with the same command or cloud resume. Your image of this name and version counts as created.',
   arguments: args,
   options,
+  fields: stepShape.columns,
+  changes: true,
   run: async (invocation) => {
     const { machine, name, version } = invocation.args;
     checkInstance(machine);

@@ -131,6 +131,8 @@ export const promote = command({
     ...promotionOptions,
     dryRun: flag('Only show which images each datacenter lacks', { short: 'n' }),
   },
+  fields: promotedShape.columns,
+  changes: true,
   run: async (invocation) => {
     const { args, options } = invocation;
     const { to } = options;

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { splitList } from '../../base/split-list.ts';
 import type { World } from '../../base/world.ts';
 import { UsageError } from '../../base/errors.ts';
 import { resolvePath } from '../../cli/input.ts';
@@ -6,6 +7,7 @@ import { checkFormat, readColumns } from '../../cli/output-defaults.ts';
 import { findCommand } from '../../cli/tree.ts';
 import type { Profile } from '../../config/profiles.ts';
 import { kebab, readCount, type SettingName } from '../../config/settings.ts';
+import { findField, refuseField } from '../../output/rows.ts';
 import { parseLimit } from '../../output/units.ts';
 import { nouns } from '../index.ts';
 
@@ -38,13 +40,17 @@ const checkFile: Check = (value, option) => {
 
 const checkNumber: Check = (value, option) => void readCount({ value, source: option });
 
-/** @throws {UsageError} for a word that is not a command */
+/** @throws {UsageError} for a word that is not a command, and for a column that is not a field of the command's result */
 async function checkColumns(text: string): Promise<void> {
   const option = '--default-columns';
-  for (const command of readColumns({ value: text, source: option }).keys()) {
+  for (const [command, columns] of readColumns({ value: text, source: option })) {
     const { node, rest } = await findCommand(nouns, command.split(' '));
-    if (node?.kind === 'command' && rest.length === 0) continue;
-    refuse(option, command, 'is not a command that shows records', `such as ${option} 'images list=name,os'`);
+    if (node?.kind !== 'command' || rest.length > 0)
+      refuse(option, command, 'is not a command that shows records', `such as ${option} 'images list=name,os'`);
+    const { fields = [] } = node;
+    const names = fields.length === 0 || columns === 'all' ? [] : splitList(columns);
+    const unknown = names.find((name) => findField(name, fields) === undefined);
+    if (unknown !== undefined) throw refuseField(`${option}: ${command}`, unknown, fields);
   }
 }
 

@@ -7,7 +7,7 @@ import { kebab } from '../../config/settings.ts';
 import { ApiError, NetworkError, UsageError, withHint } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { checkValues } from './check.ts';
-import { ownOptions, readGiven, showProfile } from './values.ts';
+import { ownOptions, profileFields, readGiven, showProfile } from './values.ts';
 
 const needed = ['url', 'account', 'keyId'] as const;
 
@@ -132,6 +132,8 @@ export const create = command({
     use: flag('Make the profile the current one'),
     force: flag('Replace an existing profile'),
   },
+  fields: profileFields,
+  changes: true,
   run: async (invocation) => {
     const { args, options, profiles } = invocation;
     checkProfileName(args.name);

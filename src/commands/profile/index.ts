@@ -13,7 +13,7 @@ import { quoteShell } from '../../base/quote.ts';
 import { checkValues } from './check.ts';
 import { create } from './create.ts';
 import { importProfiles } from './import.ts';
-import { ownOptions, readGiven, showProfile } from './values.ts';
+import { ownOptions, profileFields, readGiven, showProfile } from './values.ts';
 
 const list = listCommand({
   summary: 'List the profiles',
@@ -96,6 +96,8 @@ const edit = command({
   description: 'Without options, the command opens the settings in $VISUAL or $EDITOR.',
   arguments: { name: maybe('Name; default: the current profile', { values: 'profile' }) },
   options: { ...ownOptions, unset: text('Settings to remove: role,ca', { placeholder: 'LIST' }) },
+  fields: profileFields,
+  changes: true,
   run: async (invocation) => {
     const { args, options } = invocation;
     const { unset, ...own } = options;

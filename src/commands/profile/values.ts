@@ -18,6 +18,9 @@ export function readGiven(context: Pick<Context, 'global'>, options: Readonly<Re
   return Object.fromEntries(given.map((name) => [name, String(all[name])]));
 }
 
+/** The fields of `showProfile`. */
+export const profileFields = ['name', ...profileSettings];
+
 /** A profile as a record. */
 export function showProfile({ name, values }: Profile): object {
   return { name, ...values };

@@ -152,12 +152,16 @@ async function prepare(
   return createExecutor(context, planned.state, passwords);
 }
 
+const appliedColumns = ['status', ...changeColumns];
+
 const apply = command({
   summary: 'Apply a document to the account',
   description:
     'Makes the changes that cloud rbac diff shows, in an order that works, and waits until reads show them. Sections and fields that are not in the document are not changed. Entries missing from a section are deleted only with --prune, after confirmation. Entries with an id are renamed, not recreated. Passwords of new users come from the environment variable that the document names, or from a prompt. If a change is refused, repeat the command to continue.',
   arguments: { file: one(fileHelp, { values: 'file' }) },
   options: applyOptions,
+  fields: appliedColumns,
+  changes: true,
   run: async (invocation) => {
     const { args, options } = invocation;
     const document = await readDocument(invocation, args.file);
@@ -170,7 +174,7 @@ const apply = command({
     const done = finishChanges(invocation, applyChanges(invocation, { document, changes, executor, options }));
     if (!wantsText(invocation)) {
       const rows = mapEach(done, (change) => ({ status: change.status, ...describeChange(change) }));
-      return records(rows, { columns: ['status', ...changeColumns], id: 'name' });
+      return records(rows, { columns: appliedColumns, id: 'name' });
     }
     const paint = await paintFor(invocation);
     return bytes(mapEach(done, (change) => Buffer.from(printChange(change, paint))));

@@ -75,6 +75,8 @@ export const resume = command({
     list: flag('Only list interrupted work'),
     drop: flag('Discard the work: delete partial files here and at the service'),
   },
+  fields: [...listShape.columns.map((column) => (typeof column === 'string' ? column : column.key)), ...listShape.fields, 'outcome'],
+  changes: true,
   run: async (invocation) => {
     const { args, options } = invocation;
     if (options.list && options.drop) throw createContradiction('--list', '--drop');

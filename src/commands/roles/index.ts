@@ -58,6 +58,7 @@ const create = changeCommand({
   },
   id: 'name',
   columns,
+  shape: roleShape,
   change: async (invocation) => {
     const { args, options } = invocation;
     const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
@@ -94,6 +95,7 @@ const update = changeCommand({
   options: updateOptions,
   id: 'name',
   columns,
+  shape: roleShape,
   change: async (invocation) => {
     const { args, options } = invocation;
     const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
@@ -155,6 +157,8 @@ const edit = command({
   description: 'Opens the role as YAML in $VISUAL or $EDITOR. If the text is refused, it is opened again with the reason above it.',
   arguments: { role: one(roleHelp, { values: 'role' }) },
   options: waitOptions,
+  fields: columns,
+  changes: true,
   run: async (invocation) => {
     const { args, options, world } = invocation;
     const { role: before, isOld } = await openRole(invocation, args.role);

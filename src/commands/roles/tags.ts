@@ -1,3 +1,4 @@
+import { roleTags } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { finishChanges } from '../../cli/finish.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
@@ -5,6 +6,7 @@ import { checkInterrupted, NotFoundError, UsageError } from '../../base/errors.t
 import { record, records, type Output } from '../../output/kinds.ts';
 import { accountWord, findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
 import { listTaggable, normalisePath, readState, toRequestPath } from '../../rbac/state.ts';
+import { listFieldNames } from '../../cli/shapes.ts';
 import { countFailures } from '../../cli/attempts.ts';
 
 const resourceHelp = 'Path of a collection or resource: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account';
@@ -61,6 +63,9 @@ async function* setTree(context: Context, resource: Resource, roles: readonly st
   failures.finish();
 }
 
+/** The commands that change tags return these fields. */
+const changed = { ...listFieldNames(roleTags), changes: true } as const;
+
 /** `cloud roles tags`. */
 export const tags = group({
   summary: 'Role tags: the resources that the members of a role may use',
@@ -86,6 +91,7 @@ export const tags = group({
         recursive: flag('Include the members of a collection, the keys of users, or everything in the account', { short: 'r' }),
         dryRun: flag('Only show what would be done', { short: 'n' }),
       },
+      ...changed,
       run: async (invocation) => {
         const { args, options } = invocation;
         const resource = await resolveResource(invocation, args.resource);
@@ -106,6 +112,7 @@ export const tags = group({
     add: command({
       summary: 'Add role tags to a resource',
       arguments: { resource: one(resourceHelp, { values: 'resource' }), role: many('Name of a role', { values: 'role' }) },
+      ...changed,
       run: async (invocation) => {
         const { resource, tags } = await readTags(invocation, invocation.args.resource);
         return await writeTags(invocation, resource, [...tags, ...invocation.args.role]);
@@ -119,6 +126,7 @@ export const tags = group({
       summary: 'Remove role tags from a resource',
       aliases: ['rm'],
       arguments: { resource: one(resourceHelp, { values: 'resource' }), role: many('Name of a role', { values: 'role' }) },
+      ...changed,
       run: async (invocation) => {
         const { args } = invocation;
         const { resource, tags } = await readTags(invocation, args.resource);

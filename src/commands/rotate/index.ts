@@ -164,12 +164,11 @@ const rotateOptions = {
   encrypt: negatable('Encrypt the new key with a passphrase; by default as the old key'),
 };
 
+const rotationFields = ['profile', 'fingerprint', 'keyFile', 'previous', 'removed', 'switched'];
+
 /** The output of the command; without a new key for `--dry-run`. */
 function showRotation({ name }: Profile, previous: string, key: Partial<NewKey>, switched: string[], removed: boolean): Output {
-  return record(
-    { profile: name, ...key, previous, removed, switched },
-    { id: 'fingerprint', columns: ['profile', 'fingerprint', 'keyFile', 'previous', 'removed', 'switched'] },
-  );
+  return record({ profile: name, ...key, previous, removed, switched }, { id: 'fingerprint', columns: rotationFields });
 }
 
 /** Warns about profiles of other accounts with the same key, which are not changed. */
@@ -241,6 +240,8 @@ export const rotate = command({
   description:
     'Creates a key pair next to the old one, registers it with the same role tags, and waits until both services accept it. Then it switches the profile, and all profiles of the same account with the old key, to the new key. It removes the old key from the account only after confirmation; until then both keys work. To resume after an interruption, repeat the command. Keys of an agent are replaced by files in ~/.ssh. If the old key had a passphrase or was in an agent, the new one gets a passphrase. Files of old keys are not deleted.',
   options: rotateOptions,
+  fields: rotationFields,
+  changes: true,
   run: async (invocation) => {
     const { options } = invocation;
     const profile = requireOwnProfile(invocation);

@@ -54,6 +54,7 @@ const create = changeCommand({
   options: { ...contactOptions, from: filePath(fromHelp), ...passwordOptions, ...waitOptions },
   id: 'login',
   columns: ['id', 'login', 'email'],
+  shape: userShape,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     if (options.from === '-' && options.passwordStdin) throw new UsageError('--from - and --password-stdin cannot both read stdin');
@@ -87,6 +88,7 @@ const update = changeCommand({
     ...waitOptions,
   },
   id: 'login',
+  shape: userShape,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const fields = await readFields(invocation, options.from, { ...options });

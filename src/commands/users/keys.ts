@@ -59,6 +59,7 @@ export const userKeys = group({
       options: keyOptions,
       id: 'fingerprint',
       columns: ['name', 'fingerprint'],
+      shape: keyShape,
       change: async (invocation) => {
         const { args, options, account, compute } = invocation;
         const key = await readPublicKeyText(invocation, args.file);
