@@ -702,6 +702,8 @@ function __cloud_valued
             return 0
         case 'policies simulate/--source'
             return 0
+        case 'policies simulate/--datacenter'
+            return 0
         case 'policies simulate/--from'
             return 0
         case 'policies simulate/--expect'
@@ -709,6 +711,8 @@ function __cloud_valued
         case 'policies who-can/--at'
             return 0
         case 'policies who-can/--source'
+            return 0
+        case 'policies who-can/--datacenter'
             return 0
         case 'policies who-can/--from'
             return 0
@@ -721,6 +725,8 @@ function __cloud_valued
         case 'rbac impact/--at'
             return 0
         case 'rbac impact/--source'
+            return 0
+        case 'rbac impact/--datacenter'
             return 0
         case 'rbac graph/-o' 'rbac graph/--output'
             return 0
@@ -1812,15 +1818,17 @@ complete -c cloud -n '__cloud_at \'policies delete\'' -l wait-timeout -x -d 'Max
 complete -c cloud -n '__cloud_argument \'policies delete\' 0 100000' -a '(__cloud_ask policy)'
 complete -c cloud -n '__cloud_argument \'policies check\' 0 0' -F
 complete -c cloud -n '__cloud_at \'policies simulate\'' -l with-role -x -a '(__cloud_ask role)' -d 'Role to activate instead of the default roles; * for all'
-complete -c cloud -n '__cloud_at \'policies simulate\'' -l at -x -d 'Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default now'
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l at -x -d 'Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default the time of the service'
 complete -c cloud -n '__cloud_at \'policies simulate\'' -l source -x -d 'Source address of the request'
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l datacenter -x -a '(__cloud_ask datacenter)' -d 'Datacenter of the request; default that of the service'
 complete -c cloud -n '__cloud_at \'policies simulate\'' -l from -r -F -d 'Use this document instead of the account'
 complete -c cloud -n '__cloud_at \'policies simulate\'' -l expect -x -a 'allow deny' -d 'Fail if the result differs'
 complete -c cloud -n '__cloud_argument \'policies simulate\' 0 0' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_argument \'policies simulate\' 1 1' -a '(__cloud_ask action)'
 complete -c cloud -n '__cloud_argument \'policies simulate\' 2 2' -a '(__cloud_ask resource)'
-complete -c cloud -n '__cloud_at \'policies who-can\'' -l at -x -d 'Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default now'
+complete -c cloud -n '__cloud_at \'policies who-can\'' -l at -x -d 'Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default the time of the service'
 complete -c cloud -n '__cloud_at \'policies who-can\'' -l source -x -d 'Source address of the request'
+complete -c cloud -n '__cloud_at \'policies who-can\'' -l datacenter -x -a '(__cloud_ask datacenter)' -d 'Datacenter of the request; default that of the service'
 complete -c cloud -n '__cloud_at \'policies who-can\'' -l from -r -F -d 'Use this document instead of the account'
 complete -c cloud -n '__cloud_argument \'policies who-can\' 0 0' -a '(__cloud_ask action)'
 complete -c cloud -n '__cloud_argument \'policies who-can\' 1 1' -a '(__cloud_ask resource)'
@@ -1841,8 +1849,9 @@ complete -c cloud -n '__cloud_at \'rbac apply\'' -l wait-timeout -x -d 'Maximum 
 complete -c cloud -n '__cloud_argument \'rbac apply\' 0 0' -F
 complete -c cloud -n '__cloud_at \'rbac impact\'' -l delete-role -x -a '(__cloud_ask role)' -d 'Role to delete, instead of a document'
 complete -c cloud -n '__cloud_at \'rbac impact\'' -l prune -d 'Also delete entries that are not in the document'
-complete -c cloud -n '__cloud_at \'rbac impact\'' -l at -x -d 'Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default now'
+complete -c cloud -n '__cloud_at \'rbac impact\'' -l at -x -d 'Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default the time of the service'
 complete -c cloud -n '__cloud_at \'rbac impact\'' -l source -x -d 'Source address of the request'
+complete -c cloud -n '__cloud_at \'rbac impact\'' -l datacenter -x -a '(__cloud_ask datacenter)' -d 'Datacenter of the request; default that of the service'
 complete -c cloud -n '__cloud_argument \'rbac impact\' 0 0' -F
 complete -c cloud -n '__cloud_at \'rbac graph\'' -s o -l output -x -a 'dot mermaid json yaml' -d 'Output format: dot for Graphviz, mermaid for Markdown'
 complete -c cloud -n '__cloud_argument \'rbac graph\' 0 0' -F

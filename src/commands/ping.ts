@@ -3,6 +3,7 @@ import { storage } from '../api/storage.ts';
 import { command, type Context } from '../cli/command.ts';
 import { createAttempts } from '../cli/attempts.ts';
 import { readSkew } from '../client/response.ts';
+import { readDatacenter } from '../lookup/served.ts';
 import { records } from '../output/kinds.ts';
 
 /** The response of one service. */
@@ -26,7 +27,7 @@ async function pingCompute({ compute: client, settings, world }: Context): Promi
     url: settings().url?.value ?? '',
     versions: value.cloudapi?.versions,
     server: headers['server'],
-    datacenter: headers['cloud-datacenter-name'] ?? headers['triton-datacenter-name'],
+    datacenter: readDatacenter(headers),
     skew: readSkew({ headers }, world.now),
     latency: world.now() - started,
   };

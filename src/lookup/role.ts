@@ -2,6 +2,7 @@ import { compute as operations } from '../api/compute.ts';
 import type { Headers } from '../api/message.ts';
 import type { Context } from '../cli/command.ts';
 import { UsageError } from '../base/errors.ts';
+import { readServed, type Served } from './served.ts';
 
 /** A member of a role: a sub-user, or another account of the service. */
 export interface Member {
@@ -74,6 +75,7 @@ export function readRole(value: unknown): Role {
 export interface RoleList {
   roles: Role[];
   isOld: boolean;
+  served: Served;
 }
 
 /** A role; `isOld` if the service uses the form of version 8. */
@@ -88,7 +90,7 @@ function isOldVersion(headers: Headers): boolean {
 
 export async function listRoles({ compute, account }: Pick<Context, 'compute' | 'account'>): Promise<RoleList> {
   const { headers, value } = await compute.answer(operations.listRoles, { account });
-  return { roles: value.map(readRole), isOld: isOldVersion(headers) };
+  return { roles: value.map(readRole), isOld: isOldVersion(headers), served: readServed(headers) };
 }
 
 /** Gets a role by its whole id or name. */

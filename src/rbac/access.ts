@@ -6,6 +6,7 @@ import type { RbacDocument } from './document.ts';
 import { pickUser } from '../lookup/find.ts';
 import { listRoles, parseMember, type Role } from '../lookup/role.ts';
 import { findTags, type Resource } from '../lookup/resource.ts';
+import type { Served } from '../lookup/served.ts';
 import { findTree } from './tree.ts';
 
 /** The access control of an account or a document, as far as decisions use it. */
@@ -15,17 +16,19 @@ export interface Access {
   policies: readonly { id?: string | undefined; name: string; rules: readonly string[] }[];
   /** Role tags of a resource; undefined when it does not exist. */
   findTags: (resource: Resource) => Promise<readonly string[] | undefined>;
+  /** The service that it was read from; absent for a document. */
+  served?: Served;
 }
 
 /** Reads the access control of the account. */
 export async function readAccess(context: Context): Promise<Access> {
   const { compute, account } = context;
-  const [users, { roles }, policies] = await Promise.all([
+  const [users, { roles, served }, policies] = await Promise.all([
     compute.listUsers({ account }),
     listRoles(context),
     compute.listPolicies({ account }),
   ]);
-  return { users, roles, policies, findTags: (resource) => findTags(context, resource) };
+  return { users, roles, policies, served, findTags: (resource) => findTags(context, resource) };
 }
 
 /** Treats a document as an account; anything that it does not mention does not exist. */

@@ -4,6 +4,7 @@ import { isSameLogin } from '../lookup/find.ts';
 import { mapInParallel } from '../base/parallel.ts';
 import { collections, findTags } from '../lookup/resource.ts';
 import { listRoles, type Role } from '../lookup/role.ts';
+import type { Served } from '../lookup/served.ts';
 import type { RbacDocument } from './document.ts';
 import { isStoragePath } from './tree.ts';
 
@@ -22,12 +23,13 @@ export interface State {
   datacenters: string[];
   /** True if the service uses the old form of roles. */
   isOld: boolean;
+  served: Served;
 }
 
 /** Reads users with their keys, policies and roles; with `others` also all other entities that can be tagged. */
 export async function readState(context: Context, others: boolean): Promise<State> {
   const { compute, account } = context;
-  const [users, policies, { roles, isOld }] = await Promise.all([
+  const [users, policies, { roles, isOld, served }] = await Promise.all([
     compute.listUsers({ account }),
     compute.listPolicies({ account }),
     listRoles(context),
@@ -44,7 +46,7 @@ export async function readState(context: Context, others: boolean): Promise<Stat
         compute.listDatacenters({ account }),
       ])
     : [[], [], [], {}];
-  return { users: withKeys, policies, roles, isOld, keys, images, packages, datacenters: Object.keys(datacenters) };
+  return { users: withKeys, policies, roles, isOld, served, keys, images, packages, datacenters: Object.keys(datacenters) };
 }
 
 /** Normalized paths of all resources whose role tags can be read. */

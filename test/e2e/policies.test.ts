@@ -183,3 +183,32 @@ test('update --rule replaces all rules', async () => {
   expect(updated).toMatchObject({ rules: ['CAN /^list/::regex'] });
   expect((await user.here(['policies', 'delete', 'replaced', '-y'])).code).toBe(0);
 });
+
+test('the datacenter and the time in conditions are those of the service unless an option gives others', async () => {
+  const soon = new Date(Date.now() + 120_000).toISOString();
+  const input = `version: "1"
+users: [{ login: sim, email: a@example.com, password: $SECRET }]
+policies:
+  - { name: here, rules: ["CAN listpackages * WHEN datacenter::string = local"] }
+  - { name: soon, rules: ["CAN listimages * WHEN date::date > ${soon}"] }
+roles: [{ name: near, default_members: [sim], policies: [here, soon] }]
+`;
+  const file = user.write('near.yaml', input);
+  const granted = await user.json<{ actions: string[] }[]>('rbac', 'impact', file);
+  expect(granted.map(({ actions }) => actions)).toEqual([['listpackages']]);
+  expect((await user.here(['rbac', 'apply', file], { env: { SECRET: 'open sesame 1' } })).code).toBe(0);
+  const ask = async (...words: string[]) => await user.json('policies', 'simulate', 'sim', ...words);
+  expect(await ask('listpackages', 'packages')).toMatchObject({ allowed: true });
+  expect(await ask('listpackages', 'packages', '--datacenter', 'east')).toMatchObject({ allowed: false });
+  const names = async (...words: string[]) => (await user.here(['policies', 'who-can', ...words, '-o', 'name'])).stdout;
+  expect(await names('listpackages', 'packages')).toBe('account:demo\nsim\n');
+  const offline = await user.here(['policies', 'who-can', 'listpackages', 'packages', '--from', file, '-o', 'name']);
+  expect([offline.stdout, offline.stderr]).toEqual(['account:demo\n', expect.stringContaining('not given: give --datacenter NAME')]);
+  expect(await ask('listpackages', 'packages', '--from', file, '--datacenter', 'local')).toMatchObject({ allowed: true });
+  // Responses have a Date that is four minutes ahead of this machine.
+  expect(await ask('listimages', 'images')).toMatchObject({ allowed: false });
+  await user.here(['local', 'clock', 'skew', '4m']);
+  expect(await ask('listimages', 'images')).toMatchObject({ allowed: true });
+  expect(await ask('listimages', 'images', '--at', '2024-05-01T09:00Z')).toMatchObject({ allowed: false });
+  await user.here(['local', 'clock', 'reset']);
+});

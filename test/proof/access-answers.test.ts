@@ -383,7 +383,7 @@ test(`who-can and impact agree with the service in ${documents} random documents
     const proposal: Proposal = role
       ? { deletedRoles: [role.name], prune: false }
       : { document, deletedRoles: [], prune: at % 2 === 0 || !isWhole(document, before) };
-    const foretold = await findEffects(context, proposal, conditions);
+    const foretold = await findEffects(context, proposal, () => conditions);
     if (role) await context.compute.deleteRole({ account: 'demo', role: role.id });
     else {
       const changes = plan(document, before.state, { ...before.tags, ...before.entries }, proposal.prune);

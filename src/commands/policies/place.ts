@@ -1,13 +1,15 @@
 import { splitList } from '../../base/split-list.ts';
 import type { Context } from '../../cli/command.ts';
+import type { Values } from '../../cli/parameters.ts';
 import { NotFoundError } from '../../base/errors.ts';
 import type { DecisionInput, DecisionResource } from '../../policy/decide.ts';
 import { readAccess, takeAccess, type Access } from '../../rbac/access.ts';
 import { readDocument } from '../../rbac/read.ts';
 import { requestPath, resolveResource } from '../../lookup/resource.ts';
+import type { Served } from '../../lookup/served.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { findOperation, readMoment, readSource, readSubject } from './question.ts';
+import { findOperation, readMoment, readSource, readSubject, type conditionOptions } from './question.ts';
 
 /** The account that a question is about, and its access-control data. */
 export interface Place {
@@ -56,15 +58,23 @@ export async function findResource(
   return { path: `/${requestPath(resource, place.account)}`, kind: resource.kind, tags };
 }
 
-/** The context of conditions: time and address from the options, and the method of the action. */
+/** Returns what conditions compare; values that no option sets are those of the service, if one was asked. */
+export type Conditions = (served: Served | undefined) => DecisionInput['context'];
+
+/** Reads the options that conditions depend on. @throws {UsageError} for a wrong one, before the service is asked */
 export function readConditions(
   { world }: Pick<Context, 'world'>,
   action: string | undefined,
-  { at, source }: { at: string | undefined; source: string | undefined },
-): DecisionInput['context'] {
-  return {
-    now: at === undefined ? world.now() : readMoment(at, world.now()),
-    sourceip: source === undefined ? undefined : readSource(source),
-    method: action === undefined ? undefined : findOperation(action)?.method,
-  };
+  { at, source, datacenter }: Values<typeof conditionOptions>,
+): Conditions {
+  const moment = at === undefined ? undefined : readMoment(at, world.now());
+  const sourceip = source === undefined ? undefined : readSource(source);
+  const method = action === undefined ? undefined : findOperation(action)?.method;
+  return (served = {}) => ({
+    // The clock of this machine may be off by minutes.
+    now: moment ?? served.now ?? world.now(),
+    sourceip,
+    method,
+    datacenter: datacenter ?? served.datacenter,
+  });
 }

@@ -17,8 +17,9 @@ export const questionArguments = {
   }),
 };
 export const conditionOptions = {
-  at: text('Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default now', { placeholder: 'TIME' }),
+  at: text('Time in UTC: 2024-05-01T09:00Z, 09:00, "monday 09:00"; default the time of the service', { placeholder: 'TIME' }),
   source: text('Source address of the request', { placeholder: 'IP' }),
+  datacenter: text('Datacenter of the request; default that of the service', { placeholder: 'NAME', values: 'datacenter' }),
 };
 export const fromOption = text('Use this document instead of the account', { placeholder: 'FILE', values: 'file' });
 

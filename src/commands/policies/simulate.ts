@@ -51,7 +51,7 @@ export const simulate = command({
       named: options.withRole.length === 0 ? undefined : options.withRole.flatMap((word) => word.split(',')),
       resource: await findResource(invocation, place, action, args.resource, options.from !== undefined),
       action,
-      context: conditions,
+      context: conditions(place.access.served),
     });
     const answer = decision.allowed ? 'allow' : 'deny';
     if (options.expect !== undefined && options.expect !== answer) {

@@ -44,6 +44,9 @@ export function listHolders({ access, account }: Place, question: Question): { h
   return { holders: isPublic ? [{ user: '*', kind: 'everybody', ask: [] }, ...holders] : holders, missing: [...missing] };
 }
 
+/** Options that give the values of names in conditions. */
+const givenBy: Readonly<Record<string, string>> = { sourceip: '--source IP', ip: '--source IP', datacenter: '--datacenter NAME' };
+
 export const whoCan = command({
   summary: 'List who may do something, and by which role, policy and rule',
   description:
@@ -53,12 +56,13 @@ export const whoCan = command({
   run: async (invocation) => {
     const { args, options, note } = invocation;
     const action = readAction(args.action);
-    const context = readConditions(invocation, action, options);
+    const conditions = readConditions(invocation, action, options);
     const place = await findPlace(invocation, options.from);
     const resource = await findResource(invocation, place, action, args.resource, options.from !== undefined);
-    const { holders, missing } = listHolders(place, { action, resource, context });
+    const { holders, missing } = listHolders(place, { action, resource, context: conditions(place.access.served) });
     for (const name of missing) {
-      const hint = ['sourceip', 'ip'].includes(name) ? ': give --source IP' : '';
+      const option = givenBy[name];
+      const hint = option === undefined ? '' : `: give ${option}`;
       note(`Rules with a condition on "${name}" allow nobody here, because its value is not given${hint}`);
     }
     return records(holders, {

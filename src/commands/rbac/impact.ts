@@ -5,7 +5,6 @@ import { flag, maybe, texts } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { records } from '../../output/kinds.ts';
 import { knownActions } from '../../policy/actions.ts';
-import type { DecisionInput } from '../../policy/decide.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RbacDocument } from '../../rbac/document.ts';
 import { takeChanges, takeForecast } from '../../rbac/forecast.ts';
@@ -15,7 +14,7 @@ import { readDocument } from '../../rbac/read.ts';
 import { listMentioned, listTaggable, normalisePath, readState, readTags } from '../../rbac/state.ts';
 import { readEntryTags } from './entry-tags.ts';
 import { requireRole } from '../../lookup/find.ts';
-import { readConditions } from '../policies/place.ts';
+import { readConditions, type Conditions } from '../policies/place.ts';
 import { conditionOptions, findOperation, isDoneTo } from '../policies/question.ts';
 import { fileHelp, pruneHelp } from './words.ts';
 import { countOf } from '../../base/count.ts';
@@ -50,7 +49,7 @@ function listUnlisted(document: RbacDocument | undefined, normalise: (path: stri
 }
 
 /** Returns what a proposal would grant and revoke, compared with the account as it is now. */
-export async function findEffects(context: Context, proposal: Proposal, conditions: DecisionInput['context']): Promise<Effect[]> {
+export async function findEffects(context: Context, proposal: Proposal, conditions: Conditions): Promise<Effect[]> {
   const { document, deletedRoles, prune } = proposal;
   const state = await readState(context, true);
   const mentioned = listMentioned(document, state);
@@ -64,7 +63,7 @@ export async function findEffects(context: Context, proposal: Proposal, conditio
   const before = takeForecast(state, listed, tags);
   const after = structuredClone(before);
   takeChanges(after, changes);
-  return [...listEffects({ before, after }, context.account, listDeeds(), conditions)];
+  return [...listEffects({ before, after }, context.account, listDeeds(), conditions(state.served))];
 }
 
 function countActions(effects: readonly Effect[], change: Effect['change']): number {
