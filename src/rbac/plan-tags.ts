@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { Change } from './change.ts';
 import type { RbacDocument } from './document.ts';
 import type { Renamings } from './plan-part.ts';
@@ -21,22 +22,48 @@ export interface Aftermath {
   /** Names of deleted roles, whose tags are deleted with them. */
   gone: ReadonlySet<string>;
   prune: boolean;
-  /** Paths of all resources that can be tagged and exist by then, except those in the object storage. */
-  paths: Iterable<string>;
+  /** Lists the paths of all resources that can be tagged and exist by then, except those in the object storage. */
+  listPaths: () => string[];
 }
 
-/**
- * The wanted role tags by path; an entry for a path overrides the trees that contain it. @throws {UsageError} for the tree of a missing
- * user, policy or role
- */
+/** The path with the login in lower case, as logins are the same in any case. */
+function foldLogin(path: string): string {
+  return path.replace(/^users\/[^/]+/, (user) => user.toLowerCase());
+}
+
+/** Paths by names that the service resolves itself, such as those that several keys share. */
+function listNamePaths({ users = [] }: RbacDocument, state: State): string[] {
+  return [
+    ...state.keys.map(({ name }) => `keys/${name}`),
+    ...state.packages.map(({ name }) => `packages/${name}`),
+    ...state.images.map(({ name }) => `images/${name}`),
+    ...[...state.users, ...users].flatMap(({ login, keys = [] }) => keys.map(({ name = '' }) => `users/${login}/keys/${name}`)),
+  ];
+}
+
+/** @throws {UsageError} for a member of a collection that can be listed, if it will not exist: its tags could never be set */
+function checkPaths(document: RbacDocument, state: State, existing: readonly string[]): void {
+  const known = new Set([...existing, ...listNamePaths(document, state)].map(foldLogin));
+  for (const [part, named] of Object.entries({ tags: document.tags, trees: document.trees })) {
+    for (const path of Object.keys(named ?? {})) {
+      const wanted = foldLogin(normalisePath(path, state));
+      const [collection = '', ...name] = wanted.split('/');
+      if (!/^(users|roles|policies|keys|images|packages)\/./.test(wanted) || known.has(wanted)) continue;
+      const others = [...known].filter((each) => each.startsWith(`${collection}/`)).map((each) => each.slice(collection.length + 1));
+      const close = nearest(name.join('/'), others);
+      throw new UsageError(`${part}: ${path} will not exist`, {
+        hint: close === undefined ? 'take it out of the document' : `did you mean ${collection}/${close}?`,
+      });
+    }
+  }
+}
+
+/** The wanted role tags by path; an entry for a path overrides the trees that contain it. */
 function listWanted({ tags = {}, trees = {} }: RbacDocument, state: State, found: readonly string[]): Map<string, string[]> {
   const normalise = (named: Readonly<Record<string, readonly string[]>>): [string, string[]][] =>
     Object.entries(named).map(([path, roles]) => [isStoragePath(path) ? path : normalisePath(path, state), roles.toSorted()]);
   const wanted = new Map(normalise(tags));
   const roots = Object.fromEntries(normalise(trees));
-  const known = new Set(found);
-  const missing = Object.keys(roots).find((root) => /^(users|policies|roles)\//.test(root) && !known.has(root));
-  if (missing !== undefined) throw new UsageError(`trees: ${missing} will not be there`, { hint: 'take it out of the document' });
   // For members that cannot be listed, such as instances, a tree consists of the member alone.
   for (const path of [...Object.keys(roots).filter((root) => !isStoragePath(root)), ...found]) {
     const roles = findTree(roots, path);
@@ -45,10 +72,10 @@ function listWanted({ tags = {}, trees = {} }: RbacDocument, state: State, found
   return wanted;
 }
 
-/** The changes of role tags. */
+/** The changes of role tags. @throws {UsageError} for a path that will not exist */
 export function planTags(document: RbacDocument, state: State, actual: Tags, after: Aftermath): Change[] {
   if (document.tags === undefined && document.trees === undefined) return [];
-  const { renamings, gone, prune, paths } = after;
+  const { renamings, gone, prune } = after;
   const is = new Map(
     Object.entries(actual).map(([path, tags]) => [
       renamePath(path, renamings),
@@ -59,6 +86,8 @@ export function planTags(document: RbacDocument, state: State, actual: Tags, aft
         .toSorted(),
     ]),
   );
+  const paths = after.listPaths();
+  checkPaths(document, state, [...paths, ...is.keys()]);
   const wanted = listWanted(document, state, [...paths, ...[...is.keys()].filter(isStoragePath)]);
   if (prune && document.tags !== undefined) for (const path of is.keys()) if (!wanted.has(path)) wanted.set(path, []);
   return [...wanted].flatMap(([path, to]): Change[] => {

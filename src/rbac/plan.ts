@@ -77,7 +77,7 @@ export function plan(document: RbacDocument, state: State, tags: Tags, prune: bo
   const others = [users, policies, roles];
   const gone = listGone(listDeletions(others), state);
   const kept = Object.entries(tags).filter(([path]) => !gone.some((each) => isAtOrBelow(path, each)));
-  const listLater = (): string[] => {
+  const listPaths = (): string[] => {
     const forecast = takeForecast(state, listTaggable(state), {});
     takeChanges(forecast, [...others.flatMap(({ early }) => early), ...others.flatMap((part) => [...part.changes, ...part.pruned])]);
     return forecast.resources.map(({ path }) => path);
@@ -86,7 +86,7 @@ export function plan(document: RbacDocument, state: State, tags: Tags, prune: bo
     renamings: { users: users.renamings, policies: policies.renamings, roles: roles.renamings },
     gone: new Set([...roles.early, ...roles.pruned].map(({ name }) => name)),
     prune,
-    paths: document.trees === undefined ? [] : listLater(),
+    listPaths,
   });
   return [
     ...[roles, policies, users].flatMap(({ early }) => early),

@@ -74,7 +74,7 @@ function pickOne<T>(items: readonly T[], fits: (item: T) => boolean): T | undefi
 }
 
 function findKeyName(keys: readonly Key[], word: string): string {
-  return pickOne(keys, ({ name, fingerprint }) => fingerprint === word || name === word)?.fingerprint ?? word;
+  return pickOne(keys, ({ name, fingerprint }) => fingerprint === word.toLowerCase() || name === word)?.fingerprint ?? word;
 }
 
 function findImageId(images: readonly Image[], word: string): string {

@@ -77,7 +77,8 @@ test('an export with trees is short, and applying it changes nothing', async () 
 
 test.each([
   ['stor/nothere: [dev]', 3, 'trees: stor/nothere does not exist'],
-  ['users/bob: [dev]', 2, 'trees: users/bob will not be there'],
+  ['users/bob: [dev]', 2, 'trees: users/bob will not exist'],
+  ['keys/nosuch: [dev]', 2, 'trees: keys/nosuch will not exist'],
   ['stor/photos: [nobody]', 2, 'trees: stor/photos: there is no role "nobody"'],
   ['stor/../photos: [dev]', 2, '"stor/../photos" is not a path'],
   ['jobs/x: [dev]', 2, '"jobs/x" is not a resource'],

@@ -202,3 +202,36 @@ test('all changes are made although nobody reads the output any more', async () 
   expect([tagged.code, tagged.stderr]).toEqual([0, '']);
   for (const name of names) expect(await user.json('roles', 'tags', 'get', `policies/${name}`)).toMatchObject({ 'role-tag': ['piped'] });
 });
+
+test('role tags of what neither the account nor the document has are refused before anything is done', async () => {
+  const start = `version: "1"
+users: [{ login: tagged, email: a@example.com, password: $ALICE_PASSWORD, keys: [{ name: desk, key: "${makeKey('desk')}" }] }]
+policies: [{ name: tagging, rules: [CAN listkeys] }]
+roles: [{ name: tagger, policies: [tagging] }]
+tags:
+`;
+  for (const [path, hint] of [
+    ['keys/nosuch', 'take it out of the document'],
+    ['policies/taging', 'did you mean policies/tagging?'],
+    ['roles/nosuch', 'take it out of the document'],
+    ['users/nosuch', 'take it out of the document'],
+    ['users/tagged/keys/dsk', 'did you mean users/tagged/keys/desk?'],
+    ['images/debian-21', 'did you mean images/debian-12?'],
+    ['packages/nosuch', 'take it out of the document'],
+  ]) {
+    const file = user.write('absent.yaml', `${start}  ${path}: [tagger]\n`);
+    for (const line of [['diff'], ['apply', '--dry-run'], ['apply'], ['impact']]) {
+      const { code, stdout, stderr } = await user.here(['rbac', ...line, file], { env });
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(`tags: ${path} will not exist\nhint: ${hint}`)]);
+    }
+  }
+  const own = user.local.keyId;
+  const [named] = await user.json<{ name: string }[]>('packages', 'list');
+  const paths = ['users/TAGGED', 'users/tagged/keys/desk', 'policies/tagging', 'roles/tagger', `keys/${own.toUpperCase()}`];
+  const lines = [...paths, `packages/${named?.name ?? ''}`, 'images/debian-12'].map((path) => `  ${path}: [tagger]\n`);
+  const applied = await user.here(['rbac', 'apply', user.write('present.yaml', start + lines.join(''))], { env });
+  expect([applied.code, applied.stderr]).toEqual([0, '11 changes done\n']);
+  const pruned = user.write('pruned.yaml', 'version: "1"\nusers: []\ntags: { users/tagged: [tagger] }\n');
+  expect((await user.here(['rbac', 'diff', pruned])).code).toBe(0);
+  expect((await user.here(['rbac', 'diff', pruned, '--prune'])).stderr).toContain('tags: users/tagged will not exist');
+});
