@@ -233,6 +233,7 @@ export async function run(world: World): Promise<number> {
       const completed = await completeOptions(shown, found, output, created.context);
       await show(completed.output, completed.globals, world, filter);
     }
+    await output?.afterwards?.();
     if (failures > 0) return exitCodes.partly;
     return (output?.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
   } catch (error) {

@@ -128,6 +128,9 @@ export interface Described {
   readonly aliases?: readonly string[];
 }
 
+/** The result of a command. `afterwards` is called once it was shown, and may throw: a failed job is shown like any other. */
+export type Result = Output & { readonly afterwards?: () => Promise<unknown> };
+
 /** One command, declared once. Parser, help, completion, manual and documentation are derived from this record. */
 export interface Command<A extends Arguments = Arguments, O extends Options = Options> extends Described {
   readonly kind: 'command';
@@ -140,7 +143,7 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
   readonly fields?: readonly string[];
   /** The command changes something: names in `--columns` and `--sort` that are not in `fields` are refused before the change. */
   readonly changes?: true;
-  readonly run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
+  readonly run: (invocation: Invocation<A, O>) => Promise<Result | undefined>;
 }
 
 /** A noun with its verbs, or a nested group of verbs. */
@@ -152,7 +155,7 @@ export interface Group extends Described {
 }
 
 /** A command with any parameters. */
-export type AnyCommand = Omit<Command, 'run'> & { readonly run: (invocation: never) => Promise<Output | undefined> };
+export type AnyCommand = Omit<Command, 'run'> & { readonly run: (invocation: never) => Promise<Result | undefined> };
 
 /** A command without the parts that `command` adds. */
 type Spec<A extends Arguments, O extends Options> = Partial<Command<A, O>> & Pick<Command<A, O>, 'summary' | 'run'>;

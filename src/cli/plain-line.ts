@@ -1,9 +1,8 @@
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import type { AnyCommand, Command, Context, Invocation } from './command.ts';
+import type { AnyCommand, Command, Context, Invocation, Result } from './command.ts';
 import { kebab } from '../config/settings.ts';
 import { globalOptions } from './globals.ts';
-import type { Output } from '../output/kinds.ts';
 import type { Arguments, Option, Options, Values } from './parameters.ts';
 
 /** The parsed command line, by the declared names. */
@@ -144,7 +143,7 @@ export async function runCommand<A extends Arguments, O extends Options>(
   context: Context,
   { run }: Command<A, O>,
   { args, options }: { readonly args: Values<A>; readonly options: Values<O> },
-): Promise<Output | undefined> {
+): Promise<Result | undefined> {
   const own = { args: { value: args }, options: { value: options } };
   return await run(Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...own }) as Invocation<A, O>);
 }

@@ -362,3 +362,25 @@ test('many failures: the first ten are told, the others counted', async () => {
   expect([code, stderr.split('\n').filter((line) => line.includes('(EJ_NOENT)')).length]).toEqual([1, 10]);
   expect(stderr).toMatch(/\n\.\.\. and 3 more: cloud jobs errors [0-9a-f-]{36} --stderr\n/);
 });
+
+test('add, end, cancel and wait show the jobs in a requested format, those with failed inputs included', async () => {
+  const create = async (exec: string): Promise<string> => (await user.here(['jobs', 'create', '--map', exec, '-o', 'name'])).stdout.trim();
+  const [good, bad, open] = [await create('cat'), await create('cat'), await create('cat')];
+  expect(await user.json('jobs', 'add', good, 'logs/a.txt')).toMatchObject({ id: good, inputDone: false });
+  expect(await user.json('jobs', 'add', bad, 'logs/a.txt', 'logs/none', '--end')).toMatchObject({ id: bad, inputDone: true });
+  expect((await user.here(['jobs', 'end', good, bad, '--dry-run', '-o', 'name'])).stdout).toBe(`${good}\n`);
+  const ended = await user.here(['jobs', 'end', good, 'nosuch', '-j']);
+  expect([ended.code, JSON.parse(ended.stdout)]).toEqual([5, [expect.objectContaining({ id: good, inputDone: true })]]);
+  const some = await user.here(['jobs', 'wait', good, 'nosuch', bad, '-o', 'name']);
+  expect([some.code, some.stdout, some.stderr]).toEqual([5, `${good}\n${bad}\n`, expect.stringContaining('2 of 3 failed')]);
+  const failed = await user.here(['jobs', 'wait', bad, '-j']);
+  expect([failed.code, JSON.parse(failed.stdout)]).toEqual([
+    5,
+    expect.objectContaining({ id: bad, state: 'done', stats: expect.anything() as object }),
+  ]);
+  expect(failed.stderr).toContain('1 of 2 inputs failed');
+  expect((await user.here(['jobs', 'wait', bad])).stdout).toBe('');
+  expect(await user.json('jobs', 'cancel', open, '--dry-run')).toMatchObject([{ id: open, cancelled: false }]);
+  expect(await user.json('jobs', 'cancel', open, '--wait')).toMatchObject([{ id: open, cancelled: true, state: 'done' }]);
+  expect(await user.json('jobs', 'cancel', open, '--dry-run')).toEqual([]);
+});

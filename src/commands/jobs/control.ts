@@ -2,9 +2,9 @@ import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, many, one, some } from '../../cli/parameters.ts';
 import { within } from '../../cli/wait.ts';
 import { createAttempts } from '../../cli/attempts.ts';
-import { changeCommand } from '../../cli/shapes.ts';
+import { changeCommand, isForbidden } from '../../cli/shapes.ts';
 import { UsageError } from '../../base/errors.ts';
-import { record, records } from '../../output/kinds.ts';
+import { record } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { chooseForm, readingNames } from '../stor/names.ts';
 import { createJob } from './create.ts';
@@ -16,7 +16,7 @@ import { jobOptions, readNewJob } from './phases.ts';
 import { jobColumns } from './show.ts';
 import { checkJob } from './verdict.ts';
 import { describeEnd, explainSilence, waitForJob } from './wait.ts';
-import { wantsRows } from '../../cli/rows.ts';
+import { showRows, wantsRows } from '../../cli/rows.ts';
 import { countOf } from '../../base/count.ts';
 
 const jobArgument = 'Id, first characters of an id, or name';
@@ -65,13 +65,23 @@ export const add = command({
       await storage.endJobInput({ account, id });
       note(`Ended the input of job ${id}`);
     }
-    return undefined;
+    return wantsRows(invocation) ? record(await readChanged(invocation, id), { id: 'id', columns: jobColumns }) : undefined;
   },
   examples: [
     { line: "cloud jobs add count 'logs/*.txt' --end", help: 'Add all inputs and end the input' },
     { line: 'cloud stor find logs -o name --type object | cloud jobs add count', help: 'Add inputs from a pipe' },
   ],
 });
+
+/** Reads a job that was changed. A caller who may change a job may not be allowed to read it. */
+async function readChanged(context: JobContext, id: string): Promise<KnownJob> {
+  try {
+    return await readJob(context, id);
+  } catch (error) {
+    if (isForbidden(error)) return { id };
+    throw error;
+  }
+}
 
 /** A change of jobs: its messages and its action; with `dryRun` only the message `would` is printed. */
 interface Change {
@@ -81,26 +91,33 @@ interface Change {
   /** True if nothing is left to do for a job. */
   readonly isDone: (job: KnownJob) => boolean | undefined;
   readonly change: (id: string) => Promise<unknown>;
+  /** Waits for a changed job and returns it; absent: the job is as it is read after the change. */
+  readonly wait?: ((id: string) => Promise<KnownJob>) | undefined;
 }
 
-/** Changes each of several jobs; reports those that fail. */
-async function changeJobs(
-  invocation: JobContext & Pick<Context, 'fail' | 'note'>,
+/** Changes each of several jobs and then yields them, or those that would be changed; reports those that fail. */
+async function* changeJobs(
+  invocation: JobContext & Pick<Context, 'fail' | 'note' | 'global'>,
   words: readonly string[],
-  { done, would, dryRun, isDone, change }: Change,
-): Promise<string[]> {
+  { done, would, dryRun, isDone, change, wait: waitFor }: Change,
+): AsyncGenerator<KnownJob> {
   const attempts = createAttempts(invocation, words.length);
-  const ids = await attempts.each(words, async (word) => {
+  const jobs = await attempts.each(words, async (word): Promise<KnownJob | undefined> => {
     const id = await findJob(invocation, word);
     if (!dryRun) {
       await explainJob(id, () => change(id));
       invocation.note(`${done} job ${id}`);
-    } else if (isDone(await readJob(invocation, id)) === true) invocation.note(`Nothing to do for job ${id}`);
-    else invocation.note(`${would} job ${id}`);
-    return id;
+      return { id };
+    }
+    const job = await readJob(invocation, id);
+    const isNothing = isDone(job) === true;
+    invocation.note(isNothing ? `Nothing to do for job ${id}` : `${would} job ${id}`);
+    return isNothing ? undefined : job;
   });
+  const read = wantsRows(invocation) ? (id: string) => readChanged(invocation, id) : undefined;
+  const show = dryRun ? undefined : (waitFor ?? read);
+  for (const job of jobs) if (job) yield* await attempts.each([job], async ({ id }) => (show ? await show(id) : job));
   attempts.finish();
-  return ids;
 }
 
 export const end = command({
@@ -109,14 +126,14 @@ export const end = command({
   options: { dryRun: flag('Only show which jobs would be changed', { short: 'n' }) },
   run: async (invocation) => {
     const { args, options, storage, account } = invocation;
-    await changeJobs(invocation, args.job, {
+    const ended = changeJobs(invocation, args.job, {
       done: 'Ended the input of',
       would: 'Would end the input of',
       dryRun: options.dryRun,
       isDone: ({ inputDone }) => inputDone,
       change: (id) => storage.endJobInput({ account, id }),
     });
-    return undefined;
+    return await showRows(invocation, ended, { id: 'id', columns: jobColumns });
   },
   examples: [
     { line: 'cloud jobs end count', help: 'No more inputs' },
@@ -136,21 +153,43 @@ export const cancel = command({
   },
   run: async (invocation) => {
     const { args, options, storage, account } = invocation;
-    const ids = await changeJobs(invocation, args.job, {
+    const cancelled = changeJobs(invocation, args.job, {
       done: 'Cancelled',
       would: 'Would cancel',
       dryRun: options.dryRun,
       isDone: ({ state }) => state === 'done',
       change: (id) => storage.cancelJob({ account, id }),
+      wait: options.wait ? (id) => waitForJob(invocation, id, options.waitTimeout) : undefined,
     });
-    if (options.wait && !options.dryRun) for (const id of ids) await waitForJob(invocation, id, options.waitTimeout);
-    return undefined;
+    return await showRows(invocation, cancelled, { id: 'id', columns: jobColumns });
   },
   examples: [
     { line: 'cloud jobs cancel count', help: 'One job' },
     { line: 'cloud jobs list --state live -o name | xargs cloud jobs cancel --wait', help: 'All unfinished jobs' },
   ],
 });
+
+/** Waits for each of several jobs and yields it; then reports its failed inputs. */
+async function* waitForJobs(
+  invocation: JobContext & Pick<Context, 'fail' | 'note' | 'global' | 'warn'>,
+  words: readonly string[],
+  timeout: number | undefined,
+): AsyncGenerator<KnownJob> {
+  const attempts = createAttempts(invocation, words.length);
+  for (const word of words) {
+    const found = await attempts.each([word], async () => {
+      const limit = timeout ?? Infinity;
+      const id = await within(limit, findJob(invocation, word), () => explainSilence(word, limit));
+      const teller = createTeller(invocation, id);
+      const job = await waitForJob(invocation, id, timeout, teller.tell);
+      invocation.note(`Job ${id} ${describeEnd(job)}`);
+      return { job, teller };
+    });
+    yield* found.map(({ job }) => job);
+    await attempts.each(found, ({ job, teller }) => checkJob(invocation, job, { teller }));
+  }
+  attempts.finish();
+}
 
 export const wait = command({
   summary: 'Wait until jobs are done',
@@ -159,21 +198,12 @@ export const wait = command({
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: { waitTimeout },
   run: async (invocation) => {
-    const { args, options, note } = invocation;
-    const attempts = createAttempts(invocation, args.job.length);
-    const jobs = await attempts.each(args.job, async (word) => {
-      const limit = options.waitTimeout ?? Infinity;
-      const id = await within(limit, findJob(invocation, word), () => explainSilence(word, limit));
-      const teller = createTeller(invocation, id);
-      const job = await waitForJob(invocation, id, options.waitTimeout, teller.tell);
-      note(`Job ${id} ${describeEnd(job)}`);
-      await checkJob(invocation, job, { teller });
-      return job;
-    });
-    attempts.finish();
-    const [only] = jobs;
-    if (!wantsRows(invocation)) return undefined;
-    return jobs.length === 1 && only ? record(only, { id: 'id', columns: jobColumns }) : records(jobs, { id: 'id', columns: jobColumns });
+    const { args, options } = invocation;
+    const jobs = waitForJobs(invocation, args.job, options.waitTimeout);
+    const shape = { id: 'id', columns: jobColumns };
+    if (args.job.length > 1 || !wantsRows(invocation)) return await showRows(invocation, jobs, shape);
+    const first = await jobs.next();
+    return first.done === true ? undefined : { ...record(first.value, shape), afterwards: () => jobs.next() };
   },
   examples: [
     { line: 'cloud jobs wait count', help: 'One job' },
