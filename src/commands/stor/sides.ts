@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { adviseOnFile } from '../../base/absent-file.ts';
 import { UsageError } from '../../base/errors.ts';
 import { inspect } from '../../transfer/inspect.ts';
+import { assertNothingElse } from '../../transfer/local/folders.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { locate } from '../../transfer/sync/decide.ts';
 import { printLocation } from '../../transfer/sync/steps.ts';
@@ -79,6 +81,7 @@ export async function checkSides({ from, to, context }: Sides): Promise<boolean>
   const [a, b] = [identify(from, context), identify(to, context)];
   if (a.startsWith(b) || b.startsWith(a)) throw new UsageError(`${printSide(from)} and ${printSide(to)} overlap`);
   if (from.kind === 'local' && !isFolder(from.root)) {
+    if (existsSync(from.root)) throw new UsageError(`${from.root} is a file, not a directory`, { hint: 'use cloud stor put or cp' });
     throw new UsageError(`${from.root}: no such directory`, { hint: adviseOnFile(from.root) });
   }
   if (from.kind === 'remote') {
@@ -86,7 +89,10 @@ export async function checkSides({ from, to, context }: Sides): Promise<boolean>
     if (found.type === 'object')
       throw new UsageError(`${printSide(from)} is an object, not a directory`, { hint: 'use cloud stor get or cp' });
   }
-  if (to.kind === 'local') return isFolder(to.root);
+  if (to.kind === 'local') {
+    assertNothingElse(to.root);
+    return isFolder(to.root);
+  }
   const found = await inspect(storage, to.root);
   if (found?.type === 'object') throw new UsageError(`${printSide(to)} is an object, not a directory`);
   return found !== undefined;
