@@ -116,6 +116,7 @@ test('--delete asks, and changes nothing without an answer, from an empty source
     [['kept', 'stor:kept', '--delete'], /Nothing was done: there is no terminal to confirm it\nhint: add --yes\n$/],
     [['hollow', 'stor:kept', '--delete', '-y'], /hollow is empty: .* Nothing was done\nhint: .*--allow-empty-source\n$/],
     [['hollow', 'stor:kept', '--delete', '-y', '--plan', 'plan'], /hollow is empty/],
+    [['hollow', 'stor:kept', '--delete', '-n'], /hollow is empty/],
     [['kept', 'stor:kept', '--delete', '-y', '--max-delete', '1'], /2 entries of stor:\S+ would be deleted, more than --max-delete 1/],
   ];
   for (const [words, message] of refused) {
@@ -125,6 +126,43 @@ test('--delete asks, and changes nothing without an answer, from an empty source
   expect((await user.json<{ name: string }[]>('stor', 'ls', 'kept')).map(({ name }) => name)).toEqual(['x', 'y', 'z']);
   expect(await sync('kept', 'stor:kept', '--delete', '-y', '--max-delete', '2')).toHaveLength(3);
   expect(await sync('hollow', 'stor:kept', '--delete', '-y', '--allow-empty-source')).toHaveLength(2);
+});
+
+test.each([
+  ['wrong stor:wrong --max-delete 3', '--max-delete needs --delete\nhint: add --delete'],
+  ['wrong stor:wrong --allow-empty-source', '--allow-empty-source needs --delete\nhint: add --delete'],
+  ['wrong stor:wrong --with-headers', '--with-headers applies to downloads\nhint: omit --with-headers'],
+  ['wrong stor:wrong --sparse', '--sparse applies to downloads'],
+  ['stor:wrong wrong --without-headers', '--without-headers applies to uploads'],
+  ['stor:wrong wrong --copies 3', '--copies applies to uploads'],
+  ['stor:wrong wrong --link-known', '--link-known applies to uploads'],
+  ['stor:wrong wrong --copy', '--copy applies to objects that are stored, not to downloads'],
+  ['stor:wrong wrong --reset-headers', '--reset-headers applies to objects that are stored, not to downloads'],
+  ['stor:wrong stor:other --copies 3', '--copies applies to uploads'],
+  ['stor:wrong stor:other --sparse', '--sparse applies to downloads'],
+  ['stor:wrong stor:other --modes', '--modes applies to local files'],
+  ['file stor:wrong', 'file is a file, not a directory\nhint: use cloud stor put or cp'],
+  ['file stor:wrong -n', 'file is a file, not a directory'],
+  ['wrong stor:object/below -n', 'object is an object, not a directory'],
+])('a sync that cannot be meant is refused, and nothing is done: %s', async (line, message) => {
+  user.write('wrong/f', 'f');
+  user.write('file', 'f');
+  await user.line('cloud stor put -q file object');
+  const { code, stderr } = await user.here(['stor', 'sync', ...line.split(' ')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect((await user.here(['stor', 'ls', 'wrong'])).code).toBe(3);
+});
+
+test('a directory is neither compared with a file nor written over one', async () => {
+  user.write('whole/f', 'f');
+  user.write('single', 'f');
+  await sync('whole', 'stor:whole');
+  const up = await user.here(['stor', 'diff', 'single', 'stor:whole']);
+  expect([up.code, up.stderr]).toEqual([2, expect.stringContaining('single is a file, not a directory\nhint: use cloud stor put')]);
+  for (const words of [['sync'], ['sync', '-n'], ['diff']]) {
+    const { code, stderr } = await user.here(['stor', ...words, 'stor:whole', 'single']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('single exists but is not a directory')]);
+  }
 });
 
 test('a source that cannot be read whole deletes nothing', async () => {

@@ -100,8 +100,10 @@ test('a backup directory that is synced itself, or at the other side, is refused
     [['stor:down', 'stor:up', '--backup-dir', 'stor:down/old'], 'is inside a synced directory'],
     [['up', 'stor:up', '--backup-dir', 'stor:old', '--plan', '-'], 'cannot be combined'],
   ] as const) {
-    const { code, stderr } = await run('sync', ...words);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    for (const dry of [[], ['--dry-run']]) {
+      const { code, stderr } = await run('sync', ...words, ...dry);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
   }
   user.write('up/changed', 'the fourth one, which is longer');
   expect((await run('sync', 'up', 'stor:up', '--delete', '--yes', '--backup-dir', 'stor:up/.old', '--exclude', '/.old/', '-q')).code).toBe(

@@ -36,6 +36,20 @@ export interface SyncJob {
   readonly backupRoot: Side | undefined;
 }
 
+/** The checks of a run that change nothing. @returns true if the target exists @throws {UsageError} for sides that cannot be synced */
+export async function checkSync(sides: Sides, options: SyncInvocation['options']): Promise<boolean> {
+  const isThere = await checkSides(sides);
+  await assertSourceNotEmpty(sides.context, sides, options);
+  return isThere;
+}
+
+/** The same for a dry run, which also checks where the target would be created. */
+export async function checkDryRun(sides: Sides, options: SyncInvocation['options']): Promise<void> {
+  const isThere = await checkSync(sides, options);
+  const { to, context } = sides;
+  if (!isThere && to.kind === 'remote') await makeFolder(context.storage, to.root, { parents: true, dryRun: true });
+}
+
 /**
  * Brings one side up to date with the other.
  * @param isRepeated one of many runs: prints nothing when there was nothing to do
@@ -48,10 +62,10 @@ export async function runSync(
 ): Promise<Output | undefined> {
   const { args, options } = invocation;
   const { from, to, context } = sides;
-  const isThere = await checkSides(sides);
-  await assertSourceNotEmpty(context, sides, options);
+  const isThere = await checkSync(sides, options);
   await confirmDeletion(invocation, sides, options, () =>
     planSync(invocation, sides, {
+      filter,
       deletes: true,
       modes: options.modes,
       remembers: false,

@@ -10,8 +10,9 @@ import type { CopyOptions } from '../../transfer/sync/execute.ts';
 import { locate } from '../../transfer/sync/decide.ts';
 import { syncSides, type SyncReport } from '../../transfer/sync/run.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
+import type { Filter } from '../../transfer/sync/tree.ts';
 import { sparseOption, type Tally } from './engine.ts';
-import { readFilter, type FilterValues } from './filters.ts';
+import type { FilterValues } from './filters.ts';
 import { guessType, keepProperties } from './headers.ts';
 import { nameMemory } from './remember.ts';
 import { checkSides, type Sides } from './sides.ts';
@@ -64,6 +65,7 @@ export const stepShape = {
 };
 
 interface Planning {
+  readonly filter: Filter;
   readonly deletes: boolean;
   readonly modes: boolean;
   readonly remembers: boolean;
@@ -75,7 +77,7 @@ interface Planning {
 export async function* planSync(
   context: Context & { readonly options: CompareValues },
   sides: Sides,
-  { deletes, modes, remembers, tally, engine }: Planning,
+  { filter, deletes, modes, remembers, tally, engine }: Planning,
 ): AsyncGenerator<Step> {
   const { options } = context;
   const { from, to } = sides;
@@ -84,7 +86,7 @@ export async function* planSync(
   if (!isThere) yield { action: 'mkdir', rel: '', to: locate(to, ''), reason: 'new' };
   yield* syncSides(engine, {
     task: { from, to, comparison: chooseComparison(options), comparesHeaders: options.headers || options.checksum, modes },
-    filter: await readFilter(context, options),
+    filter,
     deletes,
     dryRun: true,
     isEmpty: !isThere,

@@ -1,7 +1,6 @@
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { one } from '../../cli/parameters.ts';
-import { createContradiction, UsageError } from '../../base/errors.ts';
 import { records, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { writeHead } from '../../transfer/sync/plan.ts';
@@ -9,10 +8,9 @@ import { writeStep, type Step } from '../../transfer/sync/steps.ts';
 import { readBackupDir } from './backup-dir.ts';
 import { createEngine, createTally } from './engine.ts';
 import { readFilter } from './filters.ts';
-import { assertSourceNotEmpty } from './guard.ts';
 import { readSides } from './sides.ts';
-import { syncOptions } from './sync-options.ts';
-import { runSync } from './sync-run.ts';
+import { checkSyncOptions, syncOptions } from './sync-options.ts';
+import { checkDryRun, runSync } from './sync-run.ts';
 import { chooseComparison, mapSteps, planSync, stepShape } from './sync-steps.ts';
 
 async function* encodePlan(head: string, steps: AsyncIterable<Step>): AsyncGenerator<Uint8Array> {
@@ -44,14 +42,15 @@ export const sync = command({
     const comparison = chooseComparison(options);
     const sides = readSides(invocation, { from: args.source, to: args.target });
     const { from, to, context } = sides;
-    if (!options.watch && options.watchInterval !== undefined)
-      throw new UsageError('--watch-interval needs --watch', { hint: 'add --watch' });
+    // An earlier version may have accepted other options.
+    if (!invocation.resumed) checkSyncOptions(options, sides);
+    const filter = await readFilter(invocation, options);
+    const backupRoot = readBackupDir(sides, options.backupDir, filter);
     if (options.dryRun || options.plan !== undefined) {
-      if (options.watch) throw createContradiction('--watch', options.dryRun ? '--dry-run' : '--plan');
-      if (options.dryRun && options.plan !== undefined) throw createContradiction('--dry-run', '--plan');
-      if (options.backupDir !== undefined && options.plan !== undefined) throw createContradiction('--backup-dir', '--plan');
+      await checkDryRun(sides, options);
       const tally = createTally(invocation);
       const steps = planSync(invocation, sides, {
+        filter,
         deletes: options.delete,
         modes: options.modes,
         // A dry run changes nothing, not even the memory.
@@ -60,15 +59,13 @@ export const sync = command({
         engine: createEngine(context, options, { bulk: true }),
       });
       if (options.plan !== undefined) {
-        await assertSourceNotEmpty(context, sides, options);
         const head = writeHead({ from, to, deletes: options.delete });
         return await writePlan(invocation, options.plan, head, steps);
       }
       return records(mapSteps(steps), stepShape);
     }
-    const filter = await readFilter(invocation, options);
     const task = { from, to, comparison, comparesHeaders: options.headers || options.checksum, modes: options.modes };
-    const job = { sides, task, filter, backupRoot: readBackupDir(sides, options.backupDir, filter) };
+    const job = { sides, task, filter, backupRoot };
     if (!options.watch) return await runSync(invocation, job);
     const { watchSync } = await import('./sync-watch.ts');
     return await watchSync(invocation, job);
