@@ -1,7 +1,7 @@
 import { describeBuild } from './base/build.ts';
 import { splitList } from './base/split-list.ts';
 import { nouns } from './commands/index.ts';
-import type { AnyCommand, Command, Context } from './cli/command.ts';
+import type { AnyCommand, Command, Context, Result } from './cli/command.ts';
 import { CurlPrinted } from './session/curl.ts';
 import { assertExactArguments } from './cli/exact-arguments.ts';
 import { parsePlainLine, runCommand, type Parsed } from './cli/plain-line.ts';
@@ -147,6 +147,18 @@ async function completeOptions(
   return (await import('./cli/output-defaults.ts')).addOutputDefaults(globals, { path, output, sources, warn });
 }
 
+/** Prints the result of a command, and then does what the command left for later. */
+async function showResult(
+  result: Result,
+  found: Found,
+  context: Context,
+  { globals, world, filter }: { globals: Readonly<Record<string, unknown>>; world: World; filter: Filter | undefined },
+): Promise<void> {
+  const completed = await completeOptions(globals, found, result, context);
+  await show(completed.output, completed.globals, world, filter);
+  await result.afterwards?.();
+}
+
 /** The alias or plugin that the first word names; undefined for commands of the program and unknown words. */
 async function extend(world: World): Promise<Extension | undefined> {
   const [word = ''] = world.argv;
@@ -229,11 +241,7 @@ export async function run(world: World): Promise<number> {
     close = created.close;
     refine = created.context.refine;
     const output = await runCommand(created.context, found.node as Command, parsed);
-    if (output) {
-      const completed = await completeOptions(shown, found, output, created.context);
-      await show(completed.output, completed.globals, world, filter);
-    }
-    await output?.afterwards?.();
+    if (output) await showResult(output, found, created.context, { globals: shown, world, filter });
     if (failures > 0) return exitCodes.partly;
     return (output?.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
   } catch (error) {

@@ -27,7 +27,7 @@ export const syncOptions = {
 };
 
 type SyncValues = Values<typeof syncOptions>;
-type Name = keyof SyncValues & string;
+type Name = keyof SyncValues;
 
 /** Options that mean nothing without another one. */
 const needed: readonly (readonly [Name, Name])[] = [
