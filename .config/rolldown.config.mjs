@@ -66,9 +66,9 @@ const groups = [
   // Every noun.
   group(
     'nouns',
-    'cli/(attempts|command|datacenters|shapes|prompt|input|wait|from|filters|named|rows)',
+    'cli/(attempts|command|datacenters|finish|shapes|prompt|input|wait|from|filters|named|rows)',
     'base/(absent-file|batches|calendar|count|iterate|newest|parallel|private-lines)',
-    'lookup/(find|role|images)',
+    'lookup/(find|role|images|served)',
     'output/(bar|bottom-lines|units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',
     'http/network-error',
