@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
@@ -48,7 +48,7 @@ async function noteNested(
   const target = words.length > 1 ? (words.at(-1) ?? '') : '.';
   if (source === undefined || sources.length > 1 || target.endsWith('/') || target === '.') return;
   const nested = files.get(source) ?? '';
-  if (isThere(nested) || (await inspect(context.storage, source))?.type !== 'directory') return;
+  if (existsSync(nested) || (await inspect(context.storage, source))?.type !== 'directory') return;
   const nesting = { words, source: words[0] ?? '', target, directory: local, nested };
   noteNesting(context, nesting, readdirSync(local), await listFirstNames(context, source));
 }
@@ -85,10 +85,6 @@ async function* planSources(
   }
 }
 
-function isThere(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false }) !== undefined;
-}
-
 /** Fetches one file; undefined for a file that is left unchanged. */
 async function fetchOne(
   { note }: Pick<Context, 'note'>,
@@ -97,8 +93,8 @@ async function fetchOne(
   options: Wanted & { continue: boolean; modes: boolean; sparse: boolean },
   manifest: ManifestWriter | undefined,
 ): Promise<Fetched | undefined> {
-  const { source, file, size } = step;
-  if (options.noClobber && isThere(file)) {
+  const { source, file, size, rel } = step;
+  if (options.noClobber && existsSync(file)) {
     if (!options.recursive) note(`${file} exists: left alone`);
     return undefined;
   }
@@ -111,6 +107,7 @@ async function fetchOne(
         modes: options.modes,
         sparse: options.sparse,
         inTree: options.recursive,
+        rel,
         ...(options.noClobber && { replaces: 'nothing' }),
         onHeaders: (received) => void (headers = received),
       });
@@ -157,7 +154,7 @@ async function* rehearse(
 ): AsyncGenerator<Rehearsed> {
   for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, invocation, options)) {
     const step = await tally.attempt(printRemotePath(source), async (): Promise<Rehearsed> => {
-      const isLeft = options.noClobber && isThere(file);
+      const isLeft = options.noClobber && existsSync(file);
       if (!isLeft) await checkFetch(invocation, source, file, options.recursive);
       return { action: isLeft ? 'skip' : 'write', from: printRemotePath(source), to: file };
     });

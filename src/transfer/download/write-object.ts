@@ -18,6 +18,7 @@ import { countMoves, type Engine, type Ticket } from '../engine.ts';
 import { writeChunks, writeSize } from '../local/file-writer.ts';
 import type { Hasher } from '../hashing.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
+import { checkWay } from '../local/folders.ts';
 import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
 import { printRemotePath } from '../path.ts';
 import { mayTryAgain } from '../retry.ts';
@@ -34,6 +35,8 @@ export interface FetchOptions extends Continuation {
   readonly modes?: boolean;
   /** True for a file of a tree, whose name the service chose: no link is followed, and anything but a regular file is left as it is. */
   readonly inTree?: boolean;
+  /** For a file of a tree: its path below the root, where no directory may be a link. */
+  readonly rel?: string | undefined;
   /** Called with the object's headers each time that writing starts. */
   readonly onHeaders?: ((headers: Headers) => void) | undefined;
 }
@@ -166,7 +169,8 @@ export function createTakenError(file: string): NetworkError {
 }
 
 /** @returns true if something exists under the file's name @throws {LocalError} for what must not be replaced */
-export function checkTarget(file: string, { path }: Pick<Opened, 'path'>, { inTree }: Pick<FetchOptions, 'inTree'>): boolean {
+export function checkTarget(file: string, { path }: Pick<Opened, 'path'>, { inTree, rel }: Pick<FetchOptions, 'inTree' | 'rel'>): boolean {
+  if (rel !== undefined) checkWay(file, rel);
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (inTree === true && there !== undefined) checkPlace(file, there);
   if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${printRemotePath(path)} cannot be written there`);

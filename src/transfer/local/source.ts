@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, fstatSync, openSync, readSync, realpathSync, statSync, type BigIntStats } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, realpathSync, statSync, type BigIntStats } from 'node:fs';
 import type { ByteStream } from '../../api/message.ts';
 import { describeSystemError, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
 import type { Engine, Ticket } from '../engine.ts';
@@ -87,9 +87,20 @@ export function watchBytes(
   return { body: read, seen: async () => ({ size: seen, md5: await hasher.digest() }) };
 }
 
+/**
+ * Opens a file to read. The call never waits, as it would for the writer of a named pipe that has taken the place of the file.
+ * @throws {LocalError} when it is no regular file any more
+ */
+function openFile({ file, label }: Pick<FileSource, 'file' | 'label'>): number {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw changed(label, 'was changed');
+}
+
 /** Opens a file again. @throws {LocalError} when it is another file or version by now */
 export function openUnchanged(source: FileSource): number {
-  const descriptor = openSync(source.file, 'r');
+  const descriptor = openFile(source);
   try {
     assertUnchanged(descriptor, source);
     return descriptor;
@@ -141,7 +152,7 @@ export async function* readWholeFile(source: FileSource): AsyncGenerator<Uint8Ar
     yield* readGrowing(source);
     return;
   }
-  const fd = openSync(file, 'r');
+  const fd = openFile(source);
   const before = fstatSync(fd, { bigint: true });
   // Another file has taken this name: the time in the headers would be wrong.
   if (Number(before.size) === size && before.mtimeNs !== mtime) {
@@ -158,8 +169,9 @@ export async function* readWholeFile(source: FileSource): AsyncGenerator<Uint8Ar
 }
 
 /** Reads a whole small file synchronously. @throws {LocalError} when it has changed since its state was recorded */
-export function readSmallFile({ file, size, label, mtime, isGrowing = false }: FileSource): Buffer {
-  const descriptor = openSync(file, 'r');
+export function readSmallFile(source: FileSource): Buffer {
+  const { size, label, mtime, isGrowing = false } = source;
+  const descriptor = openFile(source);
   try {
     // One more byte shows whether the file grew.
     const content = Buffer.allocUnsafe(isGrowing ? size : size + 1);

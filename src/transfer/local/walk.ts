@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { createReadStream, lstatSync, type BigIntStats } from 'node:fs';
+import { createReadStream, lstatSync, statSync, type BigIntStats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { readClock } from '../../base/clock.ts';
@@ -116,6 +116,10 @@ interface Level {
   batch: Inspected[];
 }
 
+function isSameFolder({ dev, ino }: BigIntStats, visit: LocalVisit): boolean {
+  return dev === visit.dev && ino === visit.ino;
+}
+
 /** Visits everything below a local directory, in the order of `comparePaths`. */
 export async function* walkLocal(root: string, options: LocalWalkOptions): AsyncGenerator<LocalVisit> {
   const { onError, prune = () => false, onSkip } = options;
@@ -123,7 +127,13 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
   const inspect = createInspector(links);
   async function openLevel(folder: string, rel: string, own: LocalVisit | undefined): Promise<Level | undefined> {
     try {
-      return { folder, prefix: join(folder, sep), rel, own, names: await readNames(folder, root, options), at: 0, batch: [] };
+      const names = await readNames(folder, root, options);
+      // A link to another directory may have taken its place since it was visited.
+      if (own && lstatSync(folder).isSymbolicLink() && !isSameFolder(statSync(folder, { bigint: true }), own)) {
+        await onError(new LocalError(`${folder} has become a symbolic link: not followed`));
+        return undefined;
+      }
+      return { folder, prefix: join(folder, sep), rel, own, names, at: 0, batch: [] };
     } catch (error) {
       if (!isSystemError(error)) throw error;
       await onError(error);

@@ -202,6 +202,7 @@ async function getFile(engine: Engine, source: RemotePath, file: string, step: S
     modes,
     sparse,
     inTree: true,
+    rel: step.rel,
     replaces,
     onHeaders,
   });

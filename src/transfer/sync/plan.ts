@@ -71,10 +71,10 @@ export function assertPlanned(step: Step, head: PlanHead, line: number): void {
   if (isRemoval(step) && !head.deletes) throw new UsageError(`line ${line}: a deletion in a plan that was written without --delete`);
 }
 
-/** @throws {LocalError} when links lead a step out of the directories of its plan */
-export function assertInside({ rel, from, to }: Step, head: PlanHead, followsLinks: boolean): void {
+/** @throws {LocalError} when links lead a step out of the two directories */
+export function assertInside({ rel, from, to }: Step, head: Pick<PlanHead, 'from'>, followsLinks: boolean): void {
   if (to.kind === 'local') checkWay(to.file, rel);
   if (from?.kind !== 'local' || head.from.kind !== 'local' || followsLinks) return;
-  if (`${realpathSync(from.file)}/`.startsWith(`${realpathSync(head.from.file)}/`)) return;
+  if (`${realpathSync.native(from.file)}/`.startsWith(`${realpathSync.native(head.from.file)}/`)) return;
   throw new LocalError(`${from.file} leads out of ${head.from.file}: left alone`, { hint: 'to follow links: --links follow' });
 }

@@ -7,11 +7,12 @@ import { NoPartError, type SkipReason } from '../local/walk.ts';
 import { runOrdered, runPool } from '../../base/parallel.ts';
 import { joinPath, type RemotePath } from '../path.ts';
 import { betweenServices, type Between } from './between.ts';
-import { copyStep, decideCopy, decideRemoval } from './decide.ts';
+import { copyStep, decideCopy, decideRemoval, locate } from './decide.ts';
 import { findUnchanged, type Task } from './compare.ts';
 import { createFolders, executeStep, type CopyOptions, type Done, type Folders } from './execute.ts';
 import { findReasonToKeep, type Kept } from './keep.ts';
 import { keepHeaders } from './keep-headers.ts';
+import { assertInside } from './plan.ts';
 import { createMemoryWriter, readMemory, type Known } from './memory.ts';
 import { mergeSides, nothing, type Pair } from './merge.ts';
 import type { Step } from './steps.ts';
@@ -179,7 +180,10 @@ async function* listJobs(run: Run): AsyncGenerator<Job> {
 }
 
 async function execute({ engine, options, between }: Run, step: Step, folder?: Folder): Promise<Done> {
-  return options.dryRun ? {} : await executeStep(engine, step, folder, { ...options.copy, between });
+  if (options.dryRun) return {};
+  // A link may have taken the place of a file or directory since it was listed.
+  assertInside(step, { from: locate(options.task.from, '') }, options.links === 'follow');
+  return await executeStep(engine, step, folder, { ...options.copy, between });
 }
 
 /** Makes an object of the target a link if its source is one, or if the manifest says that its file was one. */
