@@ -15,7 +15,9 @@ function compileEvil(name: string, length: number): Buffer {
   const script = `
     const { Script } = require('node:vm');
     const head = '(function (exports, require, module, __filename, __dirname) { ', tail = '\\n});';
-    const evil = 'exports.main = async () => { require("node:fs").writeSync(2, ${JSON.stringify(evilWord)}); }; exports.a = exports;';
+    const evil = 'exports.main = async () => { require("node:fs").writeSync(2, ${JSON.stringify(evilWord)}); };'
+      // The build gives what it exports a letter.
+      + 'for (const name of "abcdefghijklmnopqrstuvwxyz") exports[name] = exports;';
     const source = head + evil.padEnd(${length} - head.length - tail.length) + tail;
     const made = new Script(source, { filename: ${JSON.stringify(join(dist, name))} });
     const exported = {};

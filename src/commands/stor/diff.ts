@@ -6,7 +6,7 @@ import { records } from '../../output/kinds.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
 import { createEngine, createTally } from './engine.ts';
 import { filterOptions, readFilter } from './filters.ts';
-import { readSides } from './sides.ts';
+import { checkSides, readSides } from './sides.ts';
 import { compareOptions, describeChanges, differenceShape, planSync } from './sync-steps.ts';
 import { countOf } from '../../base/count.ts';
 
@@ -37,7 +37,8 @@ export const diff = command({
     const sides = readSides(invocation, { from: args.source, to: args.target });
     const engine = createEngine(sides.context, {}, { bulk: true });
     const filter = await readFilter(invocation, options);
-    const steps = planSync(invocation, sides, { filter, deletes: true, modes: false, remembers: false, tally, engine });
+    const isThere = await checkSides(sides);
+    const steps = planSync(invocation, sides, { isThere, filter, deletes: true, modes: false, remembers: false, tally, engine });
     const rows = describeChanges(steps, changes);
     return records(options.exitCode ? countEach(rows, () => true, refuseDifferences) : rows, differenceShape);
   },

@@ -44,10 +44,11 @@ export async function checkSync(sides: Sides, options: SyncInvocation['options']
 }
 
 /** The same for a dry run, which also checks where the target would be created. */
-export async function checkDryRun(sides: Sides, options: SyncInvocation['options']): Promise<void> {
+export async function checkDryRun(sides: Sides, options: SyncInvocation['options']): Promise<boolean> {
   const isThere = await checkSync(sides, options);
   const { to, context } = sides;
   if (!isThere && to.kind === 'remote') await makeFolder(context.storage, to.root, { parents: true, dryRun: true });
+  return isThere;
 }
 
 /**
@@ -65,6 +66,7 @@ export async function runSync(
   const isThere = await checkSync(sides, options);
   await confirmDeletion(invocation, sides, options, () =>
     planSync(invocation, sides, {
+      isThere,
       filter,
       deletes: true,
       modes: options.modes,

@@ -15,7 +15,7 @@ import { sparseOption, type Tally } from './engine.ts';
 import type { FilterValues } from './filters.ts';
 import { guessType, keepProperties } from './headers.ts';
 import { nameMemory } from './remember.ts';
-import { checkSides, type Sides } from './sides.ts';
+import type { Sides } from './sides.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 
 /** Options that select files and say how they are compared. */
@@ -65,6 +65,8 @@ export const stepShape = {
 };
 
 interface Planning {
+  /** True if the target exists, as `checkSides` says. */
+  readonly isThere: boolean;
   readonly filter: Filter;
   readonly deletes: boolean;
   readonly modes: boolean;
@@ -77,11 +79,10 @@ interface Planning {
 export async function* planSync(
   context: Context & { readonly options: CompareValues },
   sides: Sides,
-  { filter, deletes, modes, remembers, tally, engine }: Planning,
+  { isThere, filter, deletes, modes, remembers, tally, engine }: Planning,
 ): AsyncGenerator<Step> {
   const { options } = context;
   const { from, to } = sides;
-  const isThere = await checkSides(sides);
   const skips = createSkips(context);
   if (!isThere) yield { action: 'mkdir', rel: '', to: locate(to, ''), reason: 'new' };
   yield* syncSides(engine, {

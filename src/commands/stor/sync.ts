@@ -47,9 +47,10 @@ export const sync = command({
     const filter = await readFilter(invocation, options);
     const backupRoot = readBackupDir(sides, options.backupDir, filter);
     if (options.dryRun || options.plan !== undefined) {
-      await checkDryRun(sides, options);
+      const isThere = await checkDryRun(sides, options);
       const tally = createTally(invocation);
       const steps = planSync(invocation, sides, {
+        isThere,
         filter,
         deletes: options.delete,
         modes: options.modes,
