@@ -110,12 +110,15 @@ test('--delete asks, and changes nothing without an answer, from an empty source
   await sync('kept', 'stor:kept');
   mkdirSync(join(user.home, 'hollow'));
   user.write('kept/new', 'new');
+  // What is left of a tree from `get -r --with-headers` when its files are gone.
+  user.write('left/.cloud-headers.jsonl', '');
   rmSync(join(user.home, 'kept/x'));
   rmSync(join(user.home, 'kept/y'));
   const refused: [words: string[], message: RegExp][] = [
     [['kept', 'stor:kept', '--delete'], /Nothing was done: there is no terminal to confirm it\nhint: add --yes\n$/],
     [['hollow', 'stor:kept', '--delete', '-y'], /hollow is empty: .* Nothing was done\nhint: .*--allow-empty-source\n$/],
     [['hollow', 'stor:kept', '--delete', '-y', '--plan', 'plan'], /hollow is empty/],
+    [['left', 'stor:kept', '--delete', '-y'], /left is empty/],
     [['hollow', 'stor:kept', '--delete', '-n'], /hollow is empty/],
     [['kept', 'stor:kept', '--delete', '-y', '--max-delete', '1'], /2 entries of stor:\S+ would be deleted, more than --max-delete 1/],
   ];

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
 import { flag, number, type Values } from '../../cli/parameters.ts';
 import { canAsk, confirm } from '../../cli/prompt.ts';
@@ -7,6 +6,7 @@ import { PartialError, UsageError } from '../../base/errors.ts';
 import { isRemoval } from '../../transfer/sync/plan.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
 import type { Side } from '../../transfer/sync/tree.ts';
+import { walkLocal } from '../../transfer/local/walk.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { printSide, type Sides } from './sides.ts';
 
@@ -20,10 +20,13 @@ export const guardOptions = {
 
 type GuardValues = Values<typeof guardOptions>;
 
+/** True for a directory without anything that a sync transfers: a local one may contain a manifest and unfinished downloads. */
 async function isEmpty(context: Context, side: Side): Promise<boolean> {
-  if (side.kind === 'local') return readdirSync(side.root).length === 0;
-  for await (const _ of walkRemote(side.origin?.storage ?? context.storage, side.root)) return false;
-  return true;
+  let hasFailed = false;
+  const onError = (): void => void (hasFailed = true);
+  const visits = side.kind === 'local' ? walkLocal(side.root, { onError }) : walkRemote(side.origin?.storage ?? context.storage, side.root);
+  for await (const _ of visits) return false;
+  return !hasFailed;
 }
 
 /** @throws {UsageError} for an empty source, such as an unmounted disk: everything in the target would be removed */
