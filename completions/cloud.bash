@@ -761,12 +761,12 @@ _cloud_value() {
     'url explain/--expect') kind=words choices='valid refused' ;;
     'profile create/--stor-key-id') kind=text ;;
     'profile create/--sign-window') kind=text ;;
-    'profile create/--default-output') kind=text ;;
+    'profile create/--default-output') kind=words choices='table json jsonl yaml csv tsv name' ;;
     'profile create/--default-columns') kind=text ;;
     'profile create/--default-parallel') kind=text ;;
     'profile edit/--stor-key-id') kind=text ;;
     'profile edit/--sign-window') kind=text ;;
-    'profile edit/--default-output') kind=text ;;
+    'profile edit/--default-output') kind=words choices='table json jsonl yaml csv tsv name' ;;
     'profile edit/--default-columns') kind=text ;;
     'profile edit/--default-parallel') kind=text ;;
     'profile edit/--unset') kind=text ;;
@@ -804,7 +804,7 @@ _cloud_value() {
     'local run/--latency') kind=text ;;
     'local run/--fault') kind=text ;;
     'local run/--replay') kind=file ;;
-    'local run/--snapshot') kind=text ;;
+    'local run/--snapshot') kind=snapshot ;;
     'local run/--data') kind=directory ;;
     'local run/--fixtures') kind=file ;;
     'local run/--log') kind=file ;;
@@ -850,7 +850,7 @@ _cloud_value() {
     'local fork/--throttle') kind=text ;;
     'local fork/--latency') kind=text ;;
     'local fork/--fault') kind=text ;;
-    'local fork/--snapshot') kind=text ;;
+    'local fork/--snapshot') kind=snapshot ;;
     'local fork/--to') kind=directory ;;
     'local clock/--data') kind=directory ;;
     'local faults list/--data') kind=directory ;;
@@ -1125,12 +1125,12 @@ _cloud_argument() {
     'local run/'*) kind=text ;;
     'local seed/0') kind=file ;;
     'local snapshot create/0') kind=text ;;
-    'local snapshot restore/0') kind=text ;;
-    'local snapshot delete/0') kind=text ;;
+    'local snapshot restore/0') kind=snapshot ;;
+    'local snapshot delete/0') kind=snapshot ;;
     'local clock/0') kind=words choices='set advance skew reset' ;;
     'local clock/1') kind=text ;;
     'local faults add/0') kind=action ;;
-    'local faults add/1') kind=text ;;
+    'local faults add/1') kind=failure ;;
     'local faults clear/'*) kind=text ;;
     'local record/0') kind=file ;;
     'local record/'*) kind=text ;;
@@ -1143,7 +1143,7 @@ _cloud_argument() {
     'server accounts delete/0') kind=text ;;
     'alias set/0') kind=text ;;
     'alias set/1') kind=text ;;
-    'alias delete/'*) kind=text ;;
+    'alias delete/'*) kind=alias ;;
     'help/'*) kind=text ;;
     *) return 1 ;;
   esac

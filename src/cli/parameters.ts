@@ -26,6 +26,11 @@ export type ValueSource =
   | 'upload'
   /** Interrupted work. */
   | 'unfinished'
+  | 'alias'
+  /** A snapshot of the services of this machine. */
+  | 'snapshot'
+  /** The failure of a fault, for the operation that the previous argument names. */
+  | 'failure'
   /** A path in the object storage. */
   | 'path'
   /** Files, and paths in the object storage. */

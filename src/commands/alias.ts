@@ -53,7 +53,7 @@ export const alias = group({
     delete: command({
       summary: 'Delete aliases',
       aliases: ['rm'],
-      arguments: { name: many('Name of an alias') },
+      arguments: { name: many('Name of an alias', { values: 'alias' }) },
       run: async (invocation) => {
         const { args, paths, note } = invocation;
         const aliases = openAliases(paths.config);

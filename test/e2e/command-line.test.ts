@@ -74,3 +74,21 @@ test('aliases stand for command lines, and programs on the PATH are commands', a
   // A relative folder is not trusted.
   expect((await user.cloud(['hello'], { env: { PATH: 'plugins' } })).code).toBe(2);
 });
+
+test('completion offers what is on this machine, as it is now, and the further names of a list', async () => {
+  const offer = async (source: string, typed: string, ...words: string[]): Promise<string[]> =>
+    (await user.here(['__complete', source, typed, ...words])).stdout.split('\n').map((line) => line.split('\t')[0] ?? '');
+  await user.here(['alias', 'set', 'mine', 'images list --mine']);
+  expect(await offer('alias', '', 'alias', 'delete')).toEqual(['mine', '']);
+  await user.here(['alias', 'delete', 'mine']);
+  expect(await offer('alias', '', 'alias', 'delete')).toEqual(['']);
+  expect(await offer('snapshot', '', 'local', 'snapshot', 'restore')).not.toContain('ready');
+  await user.here(['local', 'snapshot', 'create', 'ready']);
+  expect(await offer('snapshot', 'rea', 'local', 'snapshot', 'restore')).toEqual(['ready', '']);
+  expect(await offer('snapshot', '', 'local', 'snapshot', 'restore', '--data', 'nosuch')).toEqual(['']);
+  expect(await offer('failure', 'st', 'local', 'faults', 'add', 'listkeys')).toEqual(['stall', 'stall-upload', 'stale:3s', '']);
+  expect(await offer('failure', 'Vm', 'local', 'faults', 'add', 'imagecreation')).toEqual(['VmHasNoOrigin', '']);
+  expect(await offer('datacenter', 'local,l', 'images', 'list', '--dc')).toEqual(['local,local-2', '']);
+  const help = await user.here(['profile', 'edit', '--help']);
+  expect(help.stdout).toContain('--default-output table|json|jsonl|yaml|csv|tsv|name');
+});

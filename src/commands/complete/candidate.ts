@@ -18,4 +18,6 @@ export interface Question {
   readonly account: string;
   /** Returns the cached response under this name if it is recent, else fetches it. Responses are JSON. */
   readonly ask: <T>(name: string, fetch: (context: Context) => Promise<T>) => Promise<T>;
+  /** Opens the context of commands, for what is on this machine and may change at any time. */
+  readonly open: () => Promise<Context>;
 }

@@ -76,8 +76,9 @@ function createQuestion(world: World, { nouns, open }: Program): { question: Que
   const cache = openCache({ top: paths.cache, name: 'completion', connection: id, now: world.now, freshness, refuse: () => undefined });
   let opened: Promise<Opened> | undefined;
   const globals = { ...given, timeout: `${timeoutMs}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
-  const ask: Question['ask'] = (name, fetch) => askOnce(cache, name, async () => fetch((await (opened ??= open(world, globals))).context));
-  return { question: { typed, words, nouns, account, ask }, close: async () => (await opened)?.close() };
+  const openContext = async (): Promise<Context> => (await (opened ??= open(world, globals))).context;
+  const ask: Question['ask'] = (name, fetch) => askOnce(cache, name, async () => fetch(await openContext()));
+  return { question: { typed, words, nouns, account, ask, open: openContext }, close: async () => (await opened)?.close() };
 }
 
 function printCandidate({ value, help = '' }: Candidate): string {

@@ -101,6 +101,26 @@ const unfinished: Source = async ({ ask }) =>
     return entries.map(({ id, command, shown: [first] }) => ({ value: id, help: [command, ...(first ?? [])].join(' ').trim() }));
   });
 
+const aliases: Source = async ({ open }) => {
+  const { openAliases } = await import('../../config/aliases.ts');
+  return [...openAliases((await open()).paths.config).list()].map(([value, help]) => ({ value, help }));
+};
+
+/** Snapshots in the data directory that the line names, or in the usual one. */
+const snapshots: Source = async ({ open, nouns, words }) => {
+  const { controlledDataOf } = await import('../local/control.ts');
+  const { listSnapshots } = await import('../../server/store/snapshots.ts');
+  const { options } = await readTyped(nouns, words);
+  const saved = listSnapshots(controlledDataOf(await open(), options.get('data')));
+  return saved.map(({ name, created }) => ({ value: name, help: created }));
+};
+
+const failures: Source = async ({ nouns, words }) => {
+  const { listFailures } = await import('../../server/faults/failure.ts');
+  const [operation = ''] = (await readTyped(nouns, words)).arguments;
+  return listFailures(operation).map((value) => ({ value }));
+};
+
 const sources: Readonly<Record<string, Source>> = {
   key: keys,
   'user-key': userKeys,
@@ -118,11 +138,14 @@ const sources: Readonly<Record<string, Source>> = {
   package: fromList('packages', async (compute, account) =>
     (await compute.listPackages({ account })).map(({ name, memory }) => ({ value: name, help: `${memory} MiB` })),
   ),
-  datacenter: fromList('datacenters', async (compute, account) => toPlaces(await compute.listDatacenters({ account }))),
+  datacenter: afterComma(fromList('datacenters', async (compute, account) => toPlaces(await compute.listDatacenters({ account })))),
   service: fromList('services', async (compute, account) => toPlaces(await compute.listServices({ account }))),
   job: jobs,
   upload: uploads,
   unfinished,
+  alias: aliases,
+  snapshot: snapshots,
+  failure: failures,
   path: listPaths,
   resource: async (question) => (await import('./resources.ts')).listResources(question),
   api: async (question) => (await import('./routes.ts')).listRoutes(question),

@@ -36,7 +36,7 @@ const add = command({
     'FAILURE is a status (503), a code (InternalError), both (503:Busy), or a word. throttle: 420 from the compute service, 429 from the object storage. close: the connection is closed without a response. latency:2s: the response is delayed. cut, stall: the response body ends early, or stalls, after half of it or a number of bytes (cut:64K); cut-upload, stall-upload: the same for the request body. stale:3s: reads of users, roles or policies do not show changes of that time made after the fault was added. wrong-md5: headers with an MD5 contain a wrong one. 204: getjob and getmultipartupload succeed without a body; imagecreation fails with one of its codes. Faults apply only to authorised requests; the first matching fault is used.',
   arguments: {
     operation: one('Operation as in policies, such as getobject; * for all', { values: 'action' }),
-    failure: one('Failure; see above'),
+    failure: one('Failure; see above', { values: 'failure' }),
   },
   options: {
     ...controlOption,

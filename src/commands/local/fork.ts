@@ -30,7 +30,7 @@ const { data: _, replay: __, ...serving } = serveOptions;
 const forkOptions = {
   ...controlOption,
   ...serving,
-  snapshot: text('Fork this snapshot instead of the current state', { placeholder: 'NAME' }),
+  snapshot: text('Fork this snapshot instead of the current state', { placeholder: 'NAME', values: 'snapshot' }),
   to: folderPath('Folder for its data; a new one by default'),
 };
 

@@ -16,7 +16,7 @@ const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, .
 
 const runOptions = {
   ...shared,
-  snapshot: text('Start with the state of this snapshot', { placeholder: 'NAME' }),
+  snapshot: text('Start with the state of this snapshot', { placeholder: 'NAME', values: 'snapshot' }),
   data: folderPath('Start with the state of the services with this data'),
   fixtures: text('Add objects and users first; see local seed', { placeholder: 'DIR|FILE', values: 'file' }),
   log: filePath("Write the services' log to this file"),

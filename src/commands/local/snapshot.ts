@@ -49,7 +49,7 @@ const restore = command({
   summary: 'Restore the services from a snapshot',
   description:
     'The current state is lost; save it in a snapshot first if you need it. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
-  arguments: { name: one('Name of the snapshot') },
+  arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
   options: controlOption,
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
@@ -72,7 +72,7 @@ const restore = command({
 const remove = command({
   summary: 'Delete a snapshot',
   description: 'Contents that the services or other snapshots use stay.',
-  arguments: { name: one('Name of the snapshot') },
+  arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
   options: controlOption,
   run: async (invocation) => {
     const { args, options, note } = invocation;

@@ -52,8 +52,10 @@ export type Failure =
   | { readonly kind: 'wrong-md5' }
   | { readonly kind: 'cut' | 'stall' | 'cut-upload' | 'stall-upload'; readonly bytes: number | undefined };
 
-const hint =
-  'such as 503, InternalError, 503:Busy, throttle, close, latency:2s, cut, stall:64K, cut-upload, stall-upload, stale:3s, wrong-md5';
+/** Failures that are not errors of the service, each with a value that it needs. */
+const words = ['throttle', 'close', 'latency:2s', 'cut', 'stall', 'cut-upload', 'stall-upload', 'stale:3s', 'wrong-md5'];
+
+const hint = `such as 503, InternalError, 503:Busy, ${words.join(', ')}`;
 
 function createFailureError(words: string, reason: string): UsageError {
   return new UsageError(`failure "${words}": ${reason}`, { hint: `a failure is a status, a code or a word ${hint}` });
@@ -117,6 +119,12 @@ function readFailure(words: string): Failure {
  * section 4).
  */
 const emptyActions: readonly string[] = ['getjob', 'getmultipartupload'];
+
+/** Common failures of an operation, to choose from. */
+export function listFailures(operation: string): readonly string[] {
+  if (operation === imageCreation) return creationCodes;
+  return [...words, ...(emptyActions.includes(operation) ? ['204'] : []), ...Object.keys(statuses)];
+}
 
 /** Parses the failure of an operation. Only operations that can succeed without a record accept `204`. @throws {UsageError} */
 export function readFailureOf(operation: string, words: string): Failure {

@@ -74,7 +74,7 @@ describe('paths of a large directory', () => {
     const { client, requests, records } = createCountingClient(service);
     const context = { storage: client } as Context;
     const ask = async <T>(_name: string, fetch: (context: Context) => Promise<T>): Promise<T> => await fetch(context);
-    const candidates = await listPaths({ typed, words: [], nouns: [], account: 'demo', ask });
+    const candidates = await listPaths({ typed, words: [], nouns: [], account: 'demo', ask, open: async () => context });
     return { candidates, requests, records: records() };
   }
 
