@@ -91,6 +91,19 @@ function refuseNearTopic(word: string): void {
   if (near !== undefined && topicNames.includes(near)) throw new UsageError(`"${word}" is not a topic`, { hint: `cloud help ${near}` });
 }
 
+function printNode(path: readonly string[], node: AnyCommand | Group, width: number): string {
+  return node.kind === 'group' ? printGroupHelp(path, node, width) : printCommandHelp(path, node, width);
+}
+
+/** The command line of an alias, and the help of its command; undefined if there is no such alias. */
+async function printAlias(name: string, config: string, width: number): Promise<string | undefined> {
+  const { openAliases, splitWords } = await import('../config/aliases.ts');
+  const line = openAliases(config).list().get(name);
+  if (line === undefined) return undefined;
+  const { node, path } = await findCommand(nouns, splitWords(line));
+  return `cloud ${name} is an alias for: cloud ${line}\n${node === undefined ? '' : `\n${printNode(path, node, width)}`}`;
+}
+
 function wantsData({ json, output }: GlobalValues): boolean {
   return json || (output !== undefined && output !== 'table');
 }
@@ -100,7 +113,7 @@ export const help = command({
   description: `Topics: ${topicList}. The manual has more: man cloud, man cloud-images, man cloud-signing.`,
   usage: '[COMMAND...|TOPIC]',
   arguments: { command: some('Command or topic', { values: 'command' }) },
-  run: async ({ args, world, global }) => {
+  run: async ({ args, world, global, paths }) => {
     const width = Math.min(100, world.stdout.columns());
     const [word = ''] = args.command;
     if (args.command.length === 0 && wantsData(global)) return await describeTree();
@@ -108,10 +121,12 @@ export const help = command({
     const topic = isNoun ? undefined : topics.find(({ topic, page }) => topic === word || (page === word && page !== 'cloud'));
     if (tableTopics.includes(word)) return text(await printTableTopic(word, width));
     if (topic) return text(printGuide(topic, width));
+    const alias = isNoun || word === '' ? undefined : await printAlias(word, paths.config, width);
+    if (alias !== undefined) return text(alias);
     if (!isNoun) refuseNearTopic(word);
     const { node, path } = await findCommand(nouns, args.command);
     if (node === undefined) return text(`${printRootHelp(nouns, width)}${wrap(`Topics: cloud help ${topicList}`, width).join('\n')}\n`);
-    return text(node.kind === 'group' ? printGroupHelp(path, node, width) : printCommandHelp(path, node, width));
+    return text(printNode(path, node, width));
   },
   examples: [
     { line: 'cloud help stor put', help: 'One command' },

@@ -62,6 +62,10 @@ test('aliases stand for command lines, and programs on the PATH are commands', a
     (await user.here(['images', 'list', '--os', 'linux', '-o', 'name'])).stdout,
   );
   expect((await user.here(['alias', 'list', '-H'])).stdout).toMatch(/^linux +images list --os linux\n$/);
+  expect(await user.here(['help', 'linux'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^cloud linux is an alias for: cloud images list --os linux\n\n[^]*List [^]*--os/) as string,
+  });
   expect((await user.here(['alias', 'set', 'images', 'keys list'])).stderr).toContain('"images" is a command of cloud');
   expect((await user.here(['alias', 'set', 'x', 'nonsense'])).code).toBe(2);
   expect((await user.here(['alias', 'delete', 'linux'])).code).toBe(0);
