@@ -380,6 +380,10 @@ test('add, end, cancel and wait show the jobs in a requested format, those with 
   ]);
   expect(failed.stderr).toContain('1 of 2 inputs failed');
   expect((await user.here(['jobs', 'wait', bad])).stdout).toBe('');
+  for (const line of [`add ${open} logs/a.txt`, `end ${open}`, `cancel ${open}`]) {
+    const refused = await user.here(['jobs', ...line.split(' '), '--columns', 'nosuch']);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/^cloud jobs [^\n]*: --columns: no field "nosuch"\n/)]);
+  }
   expect(await user.json('jobs', 'cancel', open, '--dry-run')).toMatchObject([{ id: open, cancelled: false }]);
   expect(await user.json('jobs', 'cancel', open, '--wait')).toMatchObject([{ id: open, cancelled: true, state: 'done' }]);
   expect(await user.json('jobs', 'cancel', open, '--dry-run')).toEqual([]);

@@ -1,8 +1,9 @@
+import { job as jobShape } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, many, one, some } from '../../cli/parameters.ts';
 import { within } from '../../cli/wait.ts';
 import { createAttempts } from '../../cli/attempts.ts';
-import { changeCommand, isForbidden } from '../../cli/shapes.ts';
+import { changeCommand, isForbidden, listFieldNames } from '../../cli/shapes.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -20,6 +21,10 @@ import { showRows, wantsRows } from '../../cli/rows.ts';
 import { countOf } from '../../base/count.ts';
 
 const jobArgument = 'Id, first characters of an id, or name';
+/** The display of jobs. */
+const jobShown = { id: 'id', columns: jobColumns, ...listFieldNames(jobShape) };
+/** Properties of commands that change jobs and show them. */
+const changing = { ...listFieldNames(jobShape), changes: true } as const;
 const waitTimeout = duration('Maximum time to wait');
 
 export const create = changeCommand({
@@ -42,6 +47,7 @@ export const create = changeCommand({
 
 export const add = command({
   summary: 'Add inputs to a job',
+  ...changing,
   description:
     'Inputs are processed as they arrive. The job waits for more until its input is ended. An object whose name contains a line end cannot be an input.',
   arguments: {
@@ -65,7 +71,7 @@ export const add = command({
       await storage.endJobInput({ account, id });
       note(`Ended the input of job ${id}`);
     }
-    return wantsRows(invocation) ? record(await readChanged(invocation, id), { id: 'id', columns: jobColumns }) : undefined;
+    return wantsRows(invocation) ? record(await readChanged(invocation, id), jobShown) : undefined;
   },
   examples: [
     { line: "cloud jobs add count 'logs/*.txt' --end", help: 'Add all inputs and end the input' },
@@ -122,6 +128,7 @@ async function* changeJobs(
 
 export const end = command({
   summary: 'End the input of jobs, so that they can finish',
+  ...changing,
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: { dryRun: flag('Only show which jobs would be changed', { short: 'n' }) },
   run: async (invocation) => {
@@ -133,7 +140,7 @@ export const end = command({
       isDone: ({ inputDone }) => inputDone,
       change: (id) => storage.endJobInput({ account, id }),
     });
-    return await showRows(invocation, ended, { id: 'id', columns: jobColumns });
+    return await showRows(invocation, ended, jobShown);
   },
   examples: [
     { line: 'cloud jobs end count', help: 'No more inputs' },
@@ -143,6 +150,7 @@ export const end = command({
 
 export const cancel = command({
   summary: 'Cancel jobs',
+  ...changing,
   description:
     'The service stops their tasks as soon as possible; a job whose input is ended may still finish. Running tasks become errors and count as done; tasks not yet started count as neither.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
@@ -161,7 +169,7 @@ export const cancel = command({
       change: (id) => storage.cancelJob({ account, id }),
       wait: options.wait ? (id) => waitForJob(invocation, id, options.waitTimeout) : undefined,
     });
-    return await showRows(invocation, cancelled, { id: 'id', columns: jobColumns });
+    return await showRows(invocation, cancelled, jobShown);
   },
   examples: [
     { line: 'cloud jobs cancel count', help: 'One job' },
@@ -200,10 +208,9 @@ export const wait = command({
   run: async (invocation) => {
     const { args, options } = invocation;
     const jobs = waitForJobs(invocation, args.job, options.waitTimeout);
-    const shape = { id: 'id', columns: jobColumns };
-    if (args.job.length > 1 || !wantsRows(invocation)) return await showRows(invocation, jobs, shape);
+    if (args.job.length > 1 || !wantsRows(invocation)) return await showRows(invocation, jobs, jobShown);
     const first = await jobs.next();
-    return first.done === true ? undefined : { ...record(first.value, shape), afterwards: () => jobs.next() };
+    return first.done === true ? undefined : { ...record(first.value, jobShown), afterwards: () => jobs.next() };
   },
   examples: [
     { line: 'cloud jobs wait count', help: 'One job' },
