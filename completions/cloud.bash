@@ -949,8 +949,8 @@ _cloud_value() {
     'conformance/--import-image') kind=text ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
     */--jq) kind=text ;;
-    */--columns) kind=text ;;
-    */--sort) kind=text ;;
+    */--columns) kind=field-list ;;
+    */--sort) kind=field-list ;;
     */--color) kind=words choices='auto always never' ;;
     */--profile) kind=profile ;;
     */--account) kind=text ;;

@@ -11,8 +11,8 @@ export const outputOptions = lazily(
       jq: text('Filter JSON output with a jq expression; strings print without quotes; -o jsonl filters each record', {
         placeholder: 'EXPR',
       }),
-      columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST' }),
-      sort: text('Fields to sort by: a,-b', { placeholder: 'LIST' }),
+      columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST', values: 'field-list' }),
+      sort: text('Fields to sort by: a,-b', { placeholder: 'LIST', values: 'field-list' }),
       noHeader: flag('Omit the header line', { short: 'H' }),
       long: flag('Show more columns, and times and sizes in full', { short: 'l' }),
       color: choice('When to use colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),

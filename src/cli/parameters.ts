@@ -27,6 +27,8 @@ export type ValueSource =
   /** Interrupted work. */
   | 'unfinished'
   | 'alias'
+  /** Fields of the command's result, separated by commas. */
+  | 'field-list'
   /** A snapshot of the services of this machine. */
   | 'snapshot'
   /** The failure of a fault, for the operation that the previous argument names. */

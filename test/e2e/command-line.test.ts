@@ -93,6 +93,8 @@ test('completion offers what is on this machine, as it is now, and the further n
   expect(await offer('failure', 'st', 'local', 'faults', 'add', 'listkeys')).toEqual(['stall', 'stall-upload', 'stale:3s', '']);
   expect(await offer('failure', 'Vm', 'local', 'faults', 'add', 'imagecreation')).toEqual(['VmHasNoOrigin', '']);
   expect(await offer('datacenter', 'local,l', 'images', 'list', '--dc')).toEqual(['local,local-2', '']);
+  expect(await offer('field-list', 'id,ver', 'images', 'list', '--columns')).toEqual(['id,version', '']);
+  expect(await offer('field-list', 'os,-vers', 'images', 'list', '--sort')).toEqual(['os,-version', '']);
   const help = await user.here(['profile', 'edit', '--help']);
   expect(help.stdout).toContain('--default-output table|json|jsonl|yaml|csv|tsv|name');
 });

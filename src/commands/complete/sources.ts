@@ -1,6 +1,7 @@
 import type { Key } from '../../api/resources.ts';
 import type { ComputeClient } from '../../client/client.ts';
 import type { Candidate, Question } from './candidate.ts';
+import { findCommand } from '../../cli/tree.ts';
 import { listNames, listPaths } from './entries.ts';
 import { readTyped } from './line.ts';
 
@@ -101,6 +102,13 @@ const unfinished: Source = async ({ ask }) =>
     return entries.map(({ id, command, shown: [first] }) => ({ value: id, help: [command, ...(first ?? [])].join(' ').trim() }));
   });
 
+/** Fields of the command on the line; in `--sort`, `-` before a field means descending order. */
+const fields: Source = async ({ nouns, words, typed }) => {
+  const { node } = await findCommand(nouns, words);
+  const sign = typed.startsWith('-') ? '-' : '';
+  return node?.kind === 'command' ? (node.fields ?? []).map((name) => ({ value: sign + name })) : [];
+};
+
 const aliases: Source = async ({ open }) => {
   const { openAliases } = await import('../../config/aliases.ts');
   return [...openAliases((await open()).paths.config).list()].map(([value, help]) => ({ value, help }));
@@ -144,6 +152,7 @@ const sources: Readonly<Record<string, Source>> = {
   upload: uploads,
   unfinished,
   alias: aliases,
+  'field-list': afterComma(fields),
   snapshot: snapshots,
   failure: failures,
   path: listPaths,
