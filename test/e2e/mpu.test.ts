@@ -72,6 +72,23 @@ test('a file goes up whole in parts, and a pipe of unknown length', async () => 
   expect(await user.json('mpu', 'list')).toEqual([]);
 });
 
+test('a target that is a directory gets the file under its name, and a new upload needs a whole path', async () => {
+  user.write('file', 'content');
+  await user.here(['stor', 'mkdir', 'there']);
+  for (const target of ['there', 'there/', 'new/'])
+    expect(await user.json('mpu', 'upload', 'file', target, '-p')).toMatchObject([{ path: `/demo/stor/${target.replace('/', '')}/file` }]);
+  const absent = await user.here(['mpu', 'upload', 'file', 'absent/']);
+  expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('cloud mpu upload -p file absent/')]);
+  const nameless = await user.here(['mpu', 'upload', '-', 'there/'], { input: 'content' });
+  expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining('needs a name')]);
+  const created = await user.here(['mpu', 'create', 'absent/']);
+  expect([created.code, created.stderr]).toEqual([
+    2,
+    expect.stringContaining('hint: give its full path: cloud mpu create /demo/stor/absent/NAME'),
+  ]);
+  expect(await user.json('mpu', 'list')).toEqual([]);
+});
+
 test('length and MD5 of the object to come are declared at the beginning and compared at the commit', async () => {
   user.write('declared', 'declared');
   const md5 = createHash('md5').update('declared').digest('base64');

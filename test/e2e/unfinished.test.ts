@@ -86,9 +86,28 @@ describe('what an interruption leaves', () => {
   test('of an upload in parts is counted, too', async () => {
     await user.line('head -c 15M /dev/urandom > parts');
     const said = await interruptWhen('mpu upload parts parts --part-size 5M --bwlimit 6M -P 1', isNoted);
-    expect(said).toMatch(/hint: [\d.]+ MiB of the unfinished file are kept: to resume, repeat the command/);
+    expect(said).toMatch(/hint: to resume: cloud resume [\da-f]{8}\nhint: [\d.]+ MiB of the unfinished file are kept/);
     expect((await user.here(['mpu', 'upload', 'parts', 'parts', '--part-size', '5M'])).code).toBe(0);
     expect((await user.here(['stor', 'get', '-q', 'parts', 'back'])).code).toBe(0);
     expect(isSame('back', 'parts')).toBe(true);
+    expect(await user.json('mpu', 'list')).toEqual([]);
+  });
+
+  test('of an upload in parts is listed, and is resumed or dropped with its parts', async () => {
+    await user.line('head -c 15M /dev/urandom > parts; cloud stor mkdir -p into; cloud resume --drop --all');
+    const upload = 'mpu upload parts into/ --part-size 5M --bwlimit 6M -P 1';
+    const isInParts = async (): Promise<boolean> => (await user.json<object[]>('mpu', 'list')).length > 0;
+    const [, id = ''] = /cloud resume ([\da-f]{8})/.exec(await interruptWhen(upload, isNoted)) ?? [];
+    const target = '/demo/stor/into/parts';
+    expect(await user.json('resume')).toMatchObject([{ id, kind: 'upload', command: 'mpu upload', state: 'interrupted', target }]);
+    expect(await isInParts()).toBe(true);
+    expect((await user.here(['resume', id])).code).toBe(0);
+    expect((await user.here(['stor', 'get', '-q', 'into/parts', 'back'])).code).toBe(0);
+    expect([isSame('back', 'parts'), await isInParts(), await user.json('resume')]).toEqual([true, false, []]);
+    await user.line('head -c 15M /dev/urandom > parts');
+    const [, other = ''] = /cloud resume ([\da-f]{8})/.exec(await interruptWhen(upload, isNoted)) ?? [];
+    expect(await isInParts()).toBe(true);
+    expect((await user.here(['resume', '--drop', other])).code).toBe(0);
+    expect([await isInParts(), await user.json('resume')]).toEqual([false, []]);
   });
 });

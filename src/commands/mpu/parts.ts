@@ -5,16 +5,19 @@ import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, one } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
+import type { Work } from '../../config/journal-file.ts';
 import { findUpload } from '../../transfer/upload/find-upload.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
-import { baseName, parentOf, readRemotePath } from '../../transfer/path.ts';
+import { baseName, parentOf, printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { tryAgain } from '../../transfer/retry.ts';
 import { openSource, readWholeFile, watchBytes, type Source } from '../../transfer/local/source.ts';
-import { checkPartNumber, listParts, putPart as sendPart } from '../../transfer/upload/parts.ts';
+import { checkPartNumber, listParts, putPart as sendPart, type PutOptions, type Stored } from '../../transfer/upload/parts.ts';
 import { uploadObject } from '../../transfer/upload/upload.ts';
 import { createEngine, transferOptions } from '../stor/engine.ts';
 import { chooseHeaders, keepProperties, storeOptions } from '../stor/headers.ts';
 import { explainParent, makeWithParents } from '../stor/paths.ts';
+import { declarePut, putOnce } from '../stor/put-once.ts';
+import { chooseTarget } from '../stor/put-target.ts';
 import { runTransfers } from '../stor/show.ts';
 
 /** Maximum size of a part from a pipe, bytes: it is held in memory, because it may have to be sent again. */
@@ -86,28 +89,39 @@ export const parts = command({
 export const upload = command({
   summary: 'Upload a file in concurrent parts',
   description: 'To resume an interrupted upload, repeat the command.',
-  arguments: { file: one('File; - for stdin', { values: 'file' }), path: one('Path of the object', { values: 'path' }) },
+  arguments: {
+    file: one('File; - for stdin', { values: 'file' }),
+    path: one('Path of the object, or of the directory to store it in', { values: 'path' }),
+  },
   options: { parents: flag('Create missing parent directories', { short: 'p' }), ...storeOptions, ...transferOptions },
   run: async (invocation) => {
-    const { args, options, account, note, world } = invocation;
-    const target = readRemotePath(args.path, account);
+    const { args, options, account, note, world, resumed } = invocation;
+    const path = readRemotePath(args.path, account);
+    // The path of a resumed upload names the object, even if somebody has created a directory there since.
+    const target = (await chooseTarget(invocation, [args.file], args.path, path, resumed !== undefined))(args.file);
     const source: Source =
       args.file === '-'
         ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
         : openSource(args.file, resolvePath(world, args.file), world.interrupted);
     const kept = source.kind === 'file' ? keepProperties(source, false) : {};
     const headers = { ...kept, ...(await chooseHeaders(options, source.kind === 'file' ? source.file : baseName(target))) };
+    const declare = (): Work => {
+      const placed = [args.file === '-' ? args.file : resolvePath(world, args.file), printRemotePath(target)] as const;
+      const [file, object] = placed;
+      return { ...declarePut(options, [placed]), command: 'mpu upload', args: { file, path: object }, options: { ...options } };
+    };
     return await runTransfers(
       invocation,
       options,
-      { only: true, bulk: true },
+      { only: true, bulk: true, declare },
       { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
-      async function* ({ engine, tally }) {
+      async function* ({ engine, tally, entry }) {
         engine.monitor.expect(1, 0);
         const stored = await tally.attempt(args.file, async () => {
           const makes = options.parents && (await makeWithParents(engine.storage, parentOf(target)));
           const putOptions = { headers, copies: options.copies, hasParent: makes, alwaysInParts: true };
-          return await explainParent(() => uploadObject(engine, source, target, putOptions), 'cloud mpu upload -p');
+          const store = (how: PutOptions): Promise<Stored> => uploadObject(engine, source, target, how);
+          return await explainParent(() => putOnce({ engine, entry }, source, target, putOptions, store), 'cloud mpu upload -p');
         });
         if (!stored) return;
         note(`${source.label} -> ${stored.path}`);

@@ -5,6 +5,7 @@ export const resumable: Readonly<Record<string, () => Promise<AnyCommand>>> = {
   'images pipeline': async () => (await import('../images/pipeline.ts')).pipeline,
   'images promote': async () => (await import('../images/promote.ts')).promote,
   'jobs run': async () => (await import('../jobs/run.ts')).run,
+  'mpu upload': async () => (await import('../mpu/parts.ts')).upload,
   'stor cp': async () => (await import('../stor/copy.ts')).copy,
   'stor get': async () => (await import('../stor/get.ts')).get,
   'stor mv': async () => (await import('../stor/move.ts')).move,

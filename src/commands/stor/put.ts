@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { basename } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { flag, many, size, text } from '../../cli/parameters.ts';
@@ -7,7 +6,7 @@ import { createContradiction, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkLocal } from '../../transfer/local/walk.ts';
 import { readManifest } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
@@ -28,28 +27,12 @@ import { backupDirOption } from './backup-dir.ts';
 import { createPutKeeper, readPutBackup } from './put-backup.ts';
 import { declarePut, readPlaces } from './put-once.ts';
 import { rehearsePut } from './put-rehearsal.ts';
+import { chooseTarget } from './put-target.ts';
 import { nameStep, putInFolder, putNamed, readSince, type PutValues, type Step } from './put-step.ts';
 import { runTransfer, runTransfers } from './show.ts';
 import { putTar } from './untar.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
-
-/** The target of each file or tree: inside the given directory, or the given path itself for a single source. */
-async function chooseTarget(
-  { storage, world }: Context,
-  files: readonly string[],
-  target: string,
-  path: RemotePath,
-  asItself: boolean,
-): Promise<(file: string) => RemotePath> {
-  if (asItself && files.length > 1) throw new UsageError('-T takes a single source');
-  const found = asItself ? undefined : await inspect(storage, path);
-  const intoFolder = !asItself && (found?.type === 'directory' || files.length > 1 || target.endsWith('/'));
-  if (!intoFolder) return () => path;
-  if (files.includes('-')) throw new UsageError('the object from stdin needs a name: give its full path');
-  if (found?.type === 'object') throw new UsageError(`${printRemotePath(path)} is an object, not a directory`);
-  return (file) => joinPath(path, basename(resolvePath(world, file)));
-}
 
 /** Notes that a tree is stored into a directory that has the same content, which it may have been meant to replace. */
 async function noteNested(context: Context, file: string, target: string, path: RemotePath, nested: RemotePath): Promise<void> {
