@@ -87,6 +87,11 @@ function codeOf(response: Response): string | undefined {
   }
 }
 
+/** The source of a pattern that matches a text as it stands. */
+export function escapePattern(text: string): string {
+  return text.replaceAll(/[$()*+./?[\\\]^{|}]/gu, '\\$&');
+}
+
 /** Request, status and code of a response: `GET /my/x answered 404 ResourceNotFound`. */
 export function describeResponse(response: Response): string {
   const code = response.status >= 400 ? codeOf(response) : undefined;
