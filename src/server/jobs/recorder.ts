@@ -29,8 +29,8 @@ const longestWait = 200;
  * Maximum number of attempts at a transaction, and milliseconds between them. A full disk or an unavailable database is retried without
  * limit, because it passes.
  */
-const attempts = 10;
-const pause = 500;
+const maxAttempts = 10;
+const pauseMs = 500;
 
 /**
  * Creates the function that writes outcomes of tasks to the database. Outcomes that arrive while the database is busy are written together.
@@ -38,10 +38,11 @@ const pause = 500;
  */
 export function createRecorder(options: RecorderOptions): (result: Result) => Promise<void> {
   const { store, server, serviceLimits, now, log, isClosed, expectsMore, onGivenUp, onRecorded } = options;
-  const queue: { result: Result; done: () => void }[] = [];
+  const queue: { result: Result; done: () => void; fail: (error: unknown) => void }[] = [];
   let isWriting = false;
 
-  async function write(results: readonly Result[]): Promise<{ over: ActiveJob[]; refused: number }> {
+  /** Writes outcomes in one transaction; undefined, after a line in the log, if they cannot be recorded. */
+  async function write(results: readonly Result[]): Promise<{ over: ActiveJob[]; refused: number } | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { over, refused } = await recordResults(store, results, { now: now(), server, settings: { serviceLimits } });
@@ -50,13 +51,13 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
         return { over, refused };
       } catch (error) {
         const isPassing = isDiskFull(error) || error instanceof StoreUnavailable;
-        const isLast = isClosed() || (attempt >= attempts && !isPassing);
+        const isLast = isClosed() || (attempt >= maxAttempts && !isPassing);
         const next = isLast ? 'these tasks run again after a restart of the service' : undefined;
         for (const { task } of results) task.job.problem = describeProblem('the results of the tasks cannot be recorded', error, next);
         // A log on the same disk must not grow while that disk is full.
-        if (attempt <= attempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
-        if (isLast) throw error;
-        await sleep(pause);
+        if (attempt <= maxAttempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
+        if (isLast) return undefined;
+        await sleep(pauseMs);
       }
     }
   }
@@ -72,21 +73,23 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
     for (await gather(); queue.length > 0; await gather()) {
       const batch = queue.splice(0, batchSize);
       const results = batch.map(({ result }) => result);
+      const recorded = await write(results);
       try {
-        const { over, refused } = await write(results);
-        onRecorded(results, over, refused);
-      } catch {
-        // Logged above. If there are other engines, one of them runs the tasks again; otherwise they wait until the next start.
-        onGivenUp(results.map(({ task }) => task));
+        if (recorded) onRecorded(results, recorded.over, recorded.refused);
+        // If there are other engines, one of them runs the tasks again; otherwise they wait until the next start.
+        else onGivenUp(results.map(({ task }) => task));
+        for (const { done } of batch) done();
+      } catch (error) {
+        // A defect of the engine: the outcomes are on disk and must not be given up.
+        for (const { fail } of batch) fail(error);
       }
-      for (const { done } of batch) done();
     }
     isWriting = false;
   }
 
   return (result) =>
-    new Promise((resolve) => {
-      queue.push({ result, done: resolve });
+    new Promise((resolve, reject) => {
+      queue.push({ result, done: resolve, fail: reject });
       if (!isWriting) void writeAll();
     });
 }
