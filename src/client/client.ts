@@ -91,7 +91,7 @@ export interface ClientMethods {
     /** The user's interruption does not abort this request. */
     outlasts?: boolean;
   }): Promise<HttpResponse>;
-  /** Maximum number of retries of work that consists of several requests. */
+  /** Maximum number of retries of work that consists of several requests. The client retries each of them too. */
   readonly retries: number;
 }
 
@@ -227,7 +227,7 @@ function createCaller(own: ClientOptions) {
     }
   }
 
-  return { answer, request, retries: retry.earlyRetries ?? retry.retries };
+  return { answer, request, retries: retry.workRetries ?? retry.retries };
 }
 
 /** Buffers an error response so that its body can be read twice: to decide on a retry, and by the caller. */

@@ -7,6 +7,8 @@ export interface RetryPolicy {
   retries: number;
   /** The same for failures where waiting helps less: the request timed out, or a service that has not responded yet is unreachable. */
   earlyRetries?: number;
+  /** The same for work that consists of several requests, each of which is retried too. */
+  workRetries?: number;
   /** Milliseconds before the first retry; doubled for each further one, with jitter. */
   base: number;
   /** Maximum milliseconds between two attempts, unless the service requests more. */

@@ -25,8 +25,8 @@ export interface ConnectOptions extends SigningOptions, SenderOptions {
 /** How long a constant response is cached, milliseconds. */
 const answerLife = 24 * 3_600_000;
 
-/** Retries where longer waiting is unlikely to help, unless the user sets a number. */
-const earlyRetries = 3;
+/** Retries where longer waiting is unlikely to help, and of work of several retried requests, unless the user sets a number. */
+const fewRetries = 3;
 
 /** Limits the rate at which requests of the whole program start. @throws {UsageError} for a rate of 0 */
 function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void> | undefined {
@@ -46,8 +46,8 @@ function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void
 
 /** The default of ten retries within about 30 s outlasts the restart of a service. */
 function readRetries({ retries }: Sources): RetryPolicy {
-  const early = retries?.source === 'default' && { earlyRetries };
-  return { retries: retries ? readCount(retries) : 0, ...early, base: 200, most: 6400, sleep: pause, random: Math.random };
+  const few = retries?.source === 'default' && { earlyRetries: fewRetries, workRetries: fewRetries };
+  return { retries: retries ? readCount(retries) : 0, ...few, base: 200, most: 6400, sleep: pause, random: Math.random };
 }
 
 /**

@@ -10,8 +10,6 @@ import { countOf } from '../../base/count.ts';
 /** Minimum and maximum delay between two requests, milliseconds; in between a twentieth of the time waited so far. */
 const shortest = 50;
 const longest = 2000;
-/** Maximum number of retries of each request; then the wait fails. */
-const retries = 8;
 
 /** The counters of a job; all are optional in the API. */
 export interface Counts {
@@ -76,7 +74,8 @@ export async function* pollJob(context: JobContext, id: string, timeout = Infini
   const explainOpen = (job: KnownJob): WaitError =>
     new WaitError(`job ${id} is not done after ${formatDuration(timeout)}: ${describeProgress(job)}`, { hint: hintAttach(id) });
   for (;;) {
-    const read = tryAgain(() => readJob(context, id), { retries: Math.min(retries, context.storage.retries), signal: interrupted });
+    // Each request is retried by the client; this repeats the read if all these attempts failed.
+    const read = tryAgain(() => readJob(context, id), { retries: context.storage.retries, signal: interrupted });
     const job = await within(timeout - (now() - start), read, () => (known ? explainOpen(known) : explainSilence(id, timeout)));
     known = job;
     yield job;
