@@ -1,3 +1,4 @@
+import type { Collection } from '../api/collections.ts';
 import { splitList } from '../base/split-list.ts';
 import type { Context } from '../cli/command.ts';
 import { readBounded, readError } from '../client/response.ts';
@@ -7,20 +8,22 @@ import { nearest } from '../base/nearest.ts';
 import { findImage } from './images.ts';
 import { findPolicy, isUuid } from './find.ts';
 
-/** Collections that can be tagged, both as a whole and each member (compute document, "Role tags"). */
-export const collections = [
-  'machines',
-  'users',
-  'roles',
-  'packages',
-  'images',
-  'policies',
-  'keys',
-  'datacenters',
-  'services',
-  'fwrules',
-  'networks',
-] as const;
+const known: Readonly<Record<Collection, true>> = {
+  machines: true,
+  users: true,
+  roles: true,
+  packages: true,
+  images: true,
+  policies: true,
+  keys: true,
+  datacenters: true,
+  services: true,
+  fwrules: true,
+  networks: true,
+};
+
+/** Names of the collections that can be tagged. */
+export const collections: readonly string[] = Object.keys(known);
 
 /** The word for the account itself in paths relative to the account. */
 export const accountWord = 'account';
@@ -53,7 +56,7 @@ export function readResource(word: string, account: string): Resource {
   if (['stor', 'public', 'jobs', 'reports', 'uploads'].includes(collection)) {
     throw wrong(word, 'it is in the object storage', 'tags of objects: cloud stor roles');
   }
-  if (!(collections as readonly string[]).includes(collection)) {
+  if (!collections.includes(collection)) {
     const close = nearest(collection, collections);
     throw wrong(
       word,

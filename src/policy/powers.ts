@@ -1,15 +1,18 @@
+import type { compute } from '../api/compute.ts';
 import { matchesIdentifier } from './evaluate.ts';
 import type { Rule } from './rule.ts';
 
 /** Actions whose grant amounts to a grant of everything in the account, with the reason. */
-const powers: ReadonlyMap<string, string> = new Map([
-  ['createkey', 'registers keys that sign as the account itself'],
-  ['createuserkey', 'registers keys that sign as any user, including administrators'],
-  ['createrole', 'creates roles with any policies and members'],
-  ['updaterole', 'changes the policies and members of any role'],
-  ['updatepolicy', 'rewrites the rules of any policy'],
-  ['setroletags', 'tags any resource with the roles of the user'],
-]);
+const powers: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    createkey: 'registers keys that sign as the account itself',
+    createuserkey: 'registers keys that sign as any user, including administrators',
+    createrole: 'creates roles with any policies and members',
+    updaterole: 'changes the policies and members of any role',
+    updatepolicy: 'rewrites the rules of any policy',
+    setroletags: 'tags any resource with the roles of the user',
+  } satisfies Partial<Record<Lowercase<keyof typeof compute>, string>>),
+);
 
 /** The actions in a rule whose grant amounts to a grant of everything. */
 function listPowers({ actions, negative }: Rule): string[] {

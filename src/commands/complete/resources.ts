@@ -1,9 +1,10 @@
+import type { Collection } from '../../api/collections.ts';
 import { accountWord, collections } from '../../lookup/resource.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { lookUp } from './sources.ts';
 
-/** Completion source for the members of a collection. */
-export const memberSources: Readonly<Record<string, string>> = {
+const sources: Readonly<Record<Collection, string | undefined>> = {
+  machines: undefined,
   users: 'user',
   roles: 'role',
   packages: 'package',
@@ -12,7 +13,12 @@ export const memberSources: Readonly<Record<string, string>> = {
   keys: 'key',
   datacenters: 'datacenter',
   services: 'service',
+  fwrules: undefined,
+  networks: undefined,
 };
+
+/** Completion source for the members of a collection; undefined if no operation lists them. */
+export const memberSources: Readonly<Record<string, string | undefined>> = sources;
 
 function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
   return candidates.map((each) => ({ ...each, value: head + each.value }));
@@ -22,7 +28,7 @@ function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
 function offerCollections(): Candidate[] {
   return collections.flatMap((name) => [
     { value: name, help: 'all of them' },
-    ...(name in memberSources ? [{ value: `${name}/`, help: 'one of them' }] : []),
+    ...(memberSources[name] !== undefined ? [{ value: `${name}/`, help: 'one of them' }] : []),
   ]);
 }
 

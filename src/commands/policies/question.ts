@@ -45,7 +45,7 @@ function findSubject({ segments }: Operation): { kind: Resource['kind']; pattern
   if (segments.some(({ kind }) => kind === 'rest')) return undefined;
   const parts = segments.slice(1);
   // Limits, settings and the password belong to the account or the user.
-  const isOwn = parts.at(-1)?.kind === 'literal' && !(collections as readonly string[]).includes(parts.at(-1)?.text ?? '');
+  const isOwn = parts.at(-1)?.kind === 'literal' && !collections.includes(parts.at(-1)?.text ?? '');
   const kept = isOwn ? parts.slice(0, -1) : parts;
   const pattern = kept.map(({ kind, text }) => (kind === 'input' ? text.toUpperCase() : text)).join('/');
   if (pattern === '') return { kind: 'account', pattern: accountWord };

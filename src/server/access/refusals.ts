@@ -1,4 +1,5 @@
 import type { Operation } from '../../api/operation.ts';
+import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 
 /** Status and error codes for invalid input of an operation. */
@@ -14,12 +15,12 @@ const computeRefusal: Refusal = { status: 409, missing: 'MissingParameter', inva
 const storageRefusal: Refusal = { status: 400, missing: 'InvalidArgumentError', invalid: 'InvalidArgumentError' };
 
 /** Storage operations with their own error codes. */
-const ownRefusals: Readonly<Record<string, Refusal>> = {
+const ownRefusals: Readonly<Partial<Record<string, Refusal>>> = {
   createJob: { status: 400, missing: 'InvalidJob', invalid: 'InvalidJob', refusesUnknown: true },
   listJobs: { status: 400, missing: 'InvalidParameter', invalid: 'InvalidParameter' },
   createMultipartUpload: { status: 409, missing: 'MultipartUploadInvalidArgumentError', invalid: 'MultipartUploadInvalidArgumentError' },
   commitMultipartUpload: { status: 409, missing: 'MultipartUploadInvalidArgumentError', invalid: 'MultipartUploadInvalidArgumentError' },
-};
+} satisfies Partial<Record<keyof typeof storage, Refusal>>;
 
 function findRefusal({ service, name }: Operation): Refusal {
   return service === 'compute' ? computeRefusal : (ownRefusals[name] ?? storageRefusal);

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { compute } from '../../api/compute.ts';
+import type { Collection } from '../../api/collections.ts';
 import type { Operation } from '../../api/operation.ts';
 import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
 import { fillPath } from '../http/match.ts';
@@ -53,14 +53,7 @@ export async function findPackage(db: Kysely<Schema>, word: string): Promise<Pac
   return named.toSorted((left, right) => left.version.localeCompare(right.version, 'en', { numeric: true })).at(-1);
 }
 
-/** The path component after the account, for all operations. */
-type FirstOf<Path extends string> = Path extends `${infer First}/${string}` ? First : Path;
-type NameBelow<Path extends string> = Path extends `/:account/${infer Rest}` ? FirstOf<Rest> : never;
-type Served = NameBelow<(typeof compute)[keyof typeof compute]['path']>;
-/** Account settings are not resources: the account's tags control access to them. */
-type Collection = Exclude<Served, 'config' | 'limits' | `${':' | '*'}${string}`> | 'machines' | 'fwrules' | 'networks';
-
-/** Collections that can be tagged (compute-decisions, "Roles, policies, tags, access"). */
+/** How the members of each collection are found. */
 const collections: Readonly<Record<Collection, Find>> = {
   machines: findMachine,
   users: async (db, account, name) => (await findUser(db, account, name))?.id,

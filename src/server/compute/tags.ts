@@ -7,7 +7,7 @@ import { splitList } from '../../base/split-list.ts';
 import { findRoleIds } from '../access/caller-roles.ts';
 import { noteAudit } from '../access/audit.ts';
 import { refuseMissing } from '../access/refusals.ts';
-import type { Call, Handler } from '../http/handler.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { findResource, locateResource, type Resource } from './resources.ts';
 
@@ -117,15 +117,11 @@ export async function withRoleTags(
   if (!operation.creates) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
   const ids = await requireRoleIds(store.db, account, splitList(headers['role-tag']));
   const result = await work();
-  const key = resource && findSubject(operation, resource, unwrap(result));
+  const key = resource && findSubject(operation, resource, result instanceof Answer ? result.value : result);
   if (key === undefined) return { result, headers: {} };
   await store.write(async (transaction) => {
     await writeTags(transaction, account, key, ids);
     await noteAudit(transaction, call, key, { 'role-tag': await listTags(transaction, account, key) });
   });
   return { result, headers: {} };
-}
-
-function unwrap(result: unknown): unknown {
-  return typeof result === 'object' && result !== null && 'value' in result && 'headers' in result ? result.value : result;
 }

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import type { JobSchema } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -8,16 +9,22 @@ const batchSize = 500;
 /** Account of a job whose rows are being removed. */
 const nobody = '';
 
+/** A table with rows of jobs, beside that of the jobs themselves. */
+type JobTable = Exclude<keyof JobSchema, 'jobs'>;
+
+/** The columns that identify a row within a job. */
+const rowKeys: { readonly [T in JobTable]: readonly (keyof JobSchema[T] & string)[] } = {
+  job_tasks: ['phase', 'number'],
+  job_reduce_inputs: ['phase', 'number'],
+  job_outputs: ['number'],
+  job_errors: ['number'],
+  job_causes: ['cause'],
+  job_adders: ['number'],
+  job_phases: ['phase'],
+};
+
 /** Tables with rows of jobs, and the columns that identify a row within a job. */
-export const jobTables = [
-  ['job_tasks', ['phase', 'number']],
-  ['job_reduce_inputs', ['phase', 'number']],
-  ['job_outputs', ['number']],
-  ['job_errors', ['number']],
-  ['job_causes', ['cause']],
-  ['job_adders', ['number']],
-  ['job_phases', ['phase']],
-] as const satisfies readonly (readonly [keyof Schema, readonly string[]])[];
+export const jobTables = Object.entries(rowKeys) as readonly (readonly [JobTable, readonly string[]])[];
 
 /**
  * Removes some rows of a job, the job's own row last, so that a later run finds what an interrupted one left. @returns number of rows; 0

@@ -31,11 +31,12 @@ export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerat
 
 /** The outputs of the last phase, in the order of their arrival. */
 export async function* readOutputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
-  for await (const { output } of readRows<JobOutputRow>(db, 'job_outputs', ['number', 'output'], sql`job = ${job}`)) yield output;
+  type Row = Pick<JobOutputRow, 'number' | 'output'>;
+  for await (const { output } of readRows<Row>(db, 'job_outputs', ['number', 'output'], sql`job = ${job}`)) yield output;
 }
 
-function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<JobErrorRow> {
-  return readRows<JobErrorRow>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`);
+function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<Omit<JobErrorRow, 'job'>> {
+  return readRows<Omit<JobErrorRow, 'job'>>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`);
 }
 
 /** The failed inputs of a job. */
