@@ -51,10 +51,16 @@ export function explainPath(error: ApiError, typed: TypedPath): ApiError {
   return isUnknown ? withHint(error, `a path begins with an account: ${suggestOwn(typed)}`) : error;
 }
 
-/** Returns the request target for the page of a listing that begins at a marker. */
+/**
+ * Returns the request target for the page of a listing that begins at a marker. The page may contain the marker itself, so that a limit of 1
+ * would return nothing new: it becomes 2.
+ */
 export function setMarker(target: string, marker: string): string {
   const [path = '', search = ''] = target.split(/\?(.*)/s);
-  const others = search.split('&').filter((pair) => pair !== '' && pair !== 'marker' && !pair.startsWith('marker='));
+  const others = search
+    .split('&')
+    .filter((pair) => pair !== '' && pair !== 'marker' && !pair.startsWith('marker='))
+    .map((pair) => (/^limit=0*1$/.test(pair) ? 'limit=2' : pair));
   return `${path}?${[...others, `marker=${encodePart(marker)}`].join('&')}`;
 }
 

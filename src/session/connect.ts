@@ -1,5 +1,6 @@
 import { readClock } from '../base/clock.ts';
 import { readUrl } from './endpoints.ts';
+import type { HttpResponse } from '../api/message.ts';
 import type { Operations, ServiceName } from '../api/operation.ts';
 import { CurlPrinted, printCurl } from './curl.ts';
 import { createTrace } from './trace.ts';
@@ -9,7 +10,7 @@ import { pause, type RetryPolicy } from '../client/retry.ts';
 import type { Send, Sender } from '../http/send.ts';
 import { readCount, readFlag, type Sources } from '../config/settings.ts';
 import { askOnce, openCache, type Cache } from '../config/cache.ts';
-import { UsageError } from '../base/errors.ts';
+import { UsageError, type ApiError } from '../base/errors.ts';
 import { lazily } from '../base/lazily.ts';
 import { parseLimit } from '../output/units.ts';
 import { mostConnections, Senders, type SenderOptions } from './senders.ts';
@@ -80,12 +81,18 @@ function openAnswers({ world, paths, settings, refuseCache }: ConnectOptions, au
   return openCache({ top: paths.cache, name: 'answers', connection, now: world.now, freshness: answerLife, refuse: refuseCache });
 }
 
+function findRequestId({ headers }: HttpResponse): string | undefined {
+  return headers['request-id'] ?? headers['x-request-id'];
+}
+
 /** Creates the connections of one run, shared by all clients. Nothing is read, loaded or sent before the first request. */
 export function createConnections(options: ConnectOptions) {
   const { world, settings, verbose, curl, trace, notices } = options;
   const signings = createSignings(options);
   const senders = new Senders(options);
   const pace = lazily(() => createPace(settings()));
+  /** Request ids of the 404 responses of the compute service: the error itself does not tell the service. */
+  const absentInCompute = new Set<string | undefined>();
 
   /** @param bulk maximum connections of a sender for bulk transfers; absent: the sender for few requests */
   function client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T> {
@@ -106,6 +113,7 @@ export function createConnections(options: ConnectOptions) {
       try {
         const response = await guard.send(outgoing, sendNow);
         if (response.status < 400) signing.remember();
+        if (response.status === 404 && service === 'compute') absentInCompute.add(findRequestId(response));
         return response;
       } finally {
         stopWatching?.();
@@ -139,6 +147,7 @@ export function createConnections(options: ConnectOptions) {
       return { url, send: async (outgoing) => (await senders.load(url, mostConnections)).send(outgoing) };
     },
     presign: signings.presign,
+    isOfCompute: ({ requestId }: ApiError): boolean => requestId !== undefined && absentInCompute.has(requestId),
     /** Caches a response that never changes at the same service: it is requested at most once a day. */
     remember: async <T>(name: string, ask: () => Promise<T>): Promise<T> =>
       await askOnce(openAnswers(options, senders.authority()), name, ask),

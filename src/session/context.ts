@@ -190,7 +190,7 @@ export function createContext(
     ...switches,
     journal: lazily(() => openJournalOf(context, inputs)),
     resumed: given.resumed,
-    refine: async (error) => (await import('./explain.ts')).refine(error, context),
+    refine: async (error) => (await import('./explain.ts')).refine(error, context, connections.isOfCompute),
     ...createKeyFunctions(world, paths, settings),
     voice,
     note: (message) => {

@@ -21,11 +21,15 @@ import { NoProfileError } from './endpoints.ts';
 const refusal = /to access (\/\S+) \((\w+)\)/;
 
 /** Adds hints to errors; to the 403 of a sub-user, the command that tells the account the reason. Returns other errors unchanged. */
-function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
+function explainRefusal(
+  error: unknown,
+  context: Pick<Context, 'settings' | 'profiles' | 'world'>,
+  isOfCompute: (error: ApiError) => boolean,
+): unknown {
   if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
   if (error instanceof CloudError && error.hint !== undefined) return completeHint(error, context.world.argv);
   if (!(error instanceof ApiError)) return explainFile(error);
-  const known = adviseOnCode(error);
+  const known = adviseOnCode(error) ?? (isOfCompute(error) ? undefined : adviseOnPath(error));
   if (known !== undefined) return withHint(error, known);
   const { user: signer, role, account, keyFile } = context.settings();
   const user = signer?.value ?? '';
@@ -80,10 +84,14 @@ function completeHint(error: CloudError, argv: readonly string[]): CloudError {
 }
 
 /** Hints for errors that are the same for every command. */
-function adviseOnCode({ code, status, message }: ApiError): string | undefined {
+function adviseOnCode({ code, message }: ApiError): string | undefined {
   if (code === 'InvalidRoleTag') return 'list the roles: cloud roles list';
   const [, noun] = /there is no (user|policy|role) "/.exec(message) ?? [];
-  if (noun !== undefined) return `cloud ${noun === 'policy' ? 'policies' : `${noun}s`} list`;
+  return noun === undefined ? undefined : `cloud ${noun === 'policy' ? 'policies' : `${noun}s`} list`;
+}
+
+/** The hint for a missing path of the object storage. */
+function adviseOnPath({ status, message }: ApiError): string | undefined {
   const [, above] = status === 404 ? (/^(\/[^/\s]+\/(?:\S+\/)*)[^/\s]+ does not exist/.exec(message) ?? []) : [];
   return above === undefined ? undefined : `cloud stor ls ${quoteShell(above.replace(/\/$/, ''))}`;
 }
@@ -114,9 +122,16 @@ async function nameNearestDirectory(error: unknown, context: Pick<Context, 'stor
   return error;
 }
 
-/** Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are. */
-export async function refine(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world' | 'storage'>): Promise<unknown> {
-  return await nameNearestDirectory(explainRefusal(error, context), context);
+/**
+ * Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are.
+ * @param isOfCompute true if the compute service responded with the error
+ */
+export async function refine(
+  error: unknown,
+  context: Pick<Context, 'settings' | 'profiles' | 'world' | 'storage'>,
+  isOfCompute: (error: ApiError) => boolean,
+): Promise<unknown> {
+  return await nameNearestDirectory(explainRefusal(error, context, isOfCompute), context);
 }
 
 async function isThere(storage: Context['storage'], account: string, path: string): Promise<boolean> {

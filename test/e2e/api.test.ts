@@ -44,13 +44,14 @@ test('--paginate gives every record of a listing once, whatever the size of a pa
       .map((line) => (JSON.parse(line) as { name: string }).name);
   };
   expect(await list('~~/stor/many?limit=7')).toHaveLength(7);
-  for (const limit of ['2', '7', '25', '1000']) expect(await list(`~~/stor/many?limit=${limit}`, '--paginate')).toEqual(expected);
+  for (const limit of ['1', '2', '7', '25', '1000']) expect(await list(`~~/stor/many?limit=${limit}`, '--paginate')).toEqual(expected);
   expect(await list('~~/stor/many', '-f', 'limit=7', '--paginate')).toEqual(expected);
   // From a marker on, and of names alone in the root of the account, whose markers are not included.
   expect(await list(`~~/stor/many?marker=${encodeURIComponent('file 5')}&limit=2`, '--paginate')).toEqual(
     expected.slice(expected.indexOf('file 5')),
   );
-  expect(await list('~~?limit=2', '--paginate')).toEqual(['jobs', 'public', 'reports', 'stor', 'uploads']);
+  for (const limit of ['1', '2'])
+    expect(await list(`~~?limit=${limit}`, '--paginate')).toEqual(['jobs', 'public', 'reports', 'stor', 'uploads']);
   const first = (await user.here(['api', '~~/stor/many?limit=7', ...storage, '--paginate', '-i'])).stdout.split('\r\n\r\n');
   expect([first.length, first[0], first[1]?.split('\n').length]).toEqual([
     2,
@@ -88,6 +89,14 @@ test.each([
   expect([stdout, stderr.trimEnd().split('\n').at(-1)]).toEqual(['', expect.stringMatching(/^hint: /)]);
   expect(code).toBeGreaterThan(0);
   expect(stderr.trimEnd().endsWith(meant)).toBe(true);
+});
+
+test('a hint for what is missing lists directories of the object storage only', async () => {
+  const absent = await user.here(['api', '/my/zzz']);
+  expect([absent.code, absent.stderr]).toEqual([3, expect.stringContaining('/my/zzz does not exist')]);
+  expect(absent.stderr).not.toContain('hint: ');
+  const stored = await user.here(['api', '~~/stor/zzz', ...storage]);
+  expect([stored.code, stored.stderr]).toEqual([3, expect.stringContaining('\nhint: cloud stor ls /demo/stor\n')]);
 });
 
 test('every line that a hint names works', async () => {
