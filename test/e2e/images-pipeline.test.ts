@@ -29,6 +29,35 @@ test('an instance becomes an image with a verified copy in two datacenters; what
   await expectWholeImage(user, '1.0.0');
 });
 
+test('a dry run names the datacenters that the run imports into, not that of the image', async () => {
+  const rehearse = async (to: string): Promise<string[]> =>
+    (await user.json<Step[]>(...pipeline('1.3.0', '--to', to, '--dry-run')))
+      .filter(({ step }) => step === 'import')
+      .map(({ dc, outcome }) => `${dc} ${outcome}`);
+  expect(await rehearse('all')).toEqual(['east missing', 'west-2 missing']);
+  expect(await rehearse('west')).toEqual([]);
+  const steps = await user.json<Step[]>(...pipeline('1.3.0', '--to', 'east,west'));
+  expect(steps.filter(({ step }) => step === 'import').map(({ dc }) => dc)).toEqual(['east']);
+  expect(await rehearse('all')).toEqual(['east present', 'west-2 missing']);
+});
+
+test.each([
+  ['--to', 'nosuch'],
+  ['--to', 'east', '--from', 'nosuch'],
+])('an unknown datacenter is refused before anything is created: %s %s', async (...words) => {
+  const refused = await user.here(pipeline('1.4.0', ...words));
+  expect([refused.code, refused.stdout, refused.stderr]).toEqual([3, '', expect.stringContaining('datacenter "nosuch" does not exist')]);
+  expect(await listImagesIn(user, 'west', '1.4.0')).toEqual([]);
+  expect(await user.json('resume')).toEqual([]);
+});
+
+test('all steps are done although nobody reads the output any more', async () => {
+  const line = pipeline('1.5.0', '--to', 'east', '-o', 'csv').join(' ');
+  const piped = await user.shell(`set -o pipefail; cloud ${line} -q | true`);
+  expect([piped.code, piped.stderr]).toEqual([0, '']);
+  await expectWholeImage(user, '1.5.0');
+});
+
 test(
   'killed or interrupted in any step, cloud resume ends with the same state as one run, and with one image',
   { timeout: 240_000 },

@@ -78,6 +78,7 @@ test('what cannot be promoted is refused before anything is sent', async () => {
   for (const [words, code, reason] of [
     [['inventory'], 2, '--to is required'],
     [['inventory', '--to', 'nowhere'], 3, 'datacenter "nowhere" does not exist'],
+    [['inventory', '--to', 'east', '--from', 'nowhere'], 3, 'datacenter "nowhere" does not exist'],
     [['nothing', '--to', 'east'], 3, 'image "nothing" does not exist'],
   ] as const) {
     const outcome = await user.here(west('images', 'promote', ...words));

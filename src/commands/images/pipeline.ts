@@ -9,7 +9,7 @@ import { waitForState } from './creation.ts';
 import { checkInstance, imageOptions, readFields } from './fields.ts';
 import { findAccountId } from './flags.ts';
 import { keepInJournal } from './kept.ts';
-import { preparePromotion, promoteEverywhere, promotionOptions, type Promoted } from './promote.ts';
+import { findRoute, preparePromotion, promoteEverywhere, promotionOptions, type Promoted, type Route } from './promote.ts';
 import type { Exported } from './verify.ts';
 import { showRows } from '../../cli/rows.ts';
 
@@ -98,7 +98,7 @@ async function* exportChecked(context: Pipeline, image: Image, entry: Entry): As
 }
 
 /** Runs all steps but those that an earlier run has done. */
-async function* runPipeline(context: Pipeline, entry: Entry): AsyncGenerator<Step> {
+async function* runPipeline(context: Pipeline, entry: Entry, route: Route | undefined): AsyncGenerator<Step> {
   const { compute, account, options: values, world } = context;
   const { machine, name, version } = context.args;
   const made = (await findBegun(context, entry)) ?? (await findMade(context, name, version));
@@ -110,22 +110,25 @@ async function* runPipeline(context: Pipeline, entry: Entry): AsyncGenerator<Ste
   yield { step: 'wait', outcome: 'done', name, version, id: image.id };
   checkInterrupted(world.interrupted);
   yield* exportChecked(context, image, entry);
-  if (values.to === undefined) return;
-  const promotion = { ...(await preparePromotion(context, image, values.from)), waitTimeout: values.waitTimeout };
-  for await (const row of promoteEverywhere(context, values.to, promotion, false)) yield { step: 'import', ...row };
+  if (route === undefined) return;
+  const promotion = { ...(await preparePromotion(context, image, route)), waitTimeout: values.waitTimeout };
+  for await (const row of promoteEverywhere(context, promotion, false)) yield { step: 'import', ...row };
 }
 
 /** Yields the steps of `--dry-run`. */
-async function* rehearse(context: Pipeline): AsyncGenerator<Step> {
+async function* rehearse(context: Pipeline, route: Route | undefined): AsyncGenerator<Step> {
   const { name, version } = context.args;
   const made = await findMade(context, name, version);
   const path = printRemotePath(readRemotePath(context.options.path ?? 'images', context.account));
   yield { step: 'create', outcome: made ? 'present' : 'missing', name, version, ...(made && { id: made.id }) };
   yield { step: 'export', outcome: 'missing', name, version, path };
-  const { to } = context.options;
-  if (to === undefined) return;
-  const { chooseDatacenters } = await import('../../cli/datacenters.ts');
-  for (const { name: dc } of await chooseDatacenters(context, to)) yield { step: 'import', outcome: 'missing', name, version, dc };
+  if (route === undefined) return;
+  if (made === undefined) {
+    for (const { name: dc } of route.targets) yield { step: 'import', outcome: 'missing', name, version, dc };
+    return;
+  }
+  const promotion = await preparePromotion(context, made, route);
+  for await (const row of promoteEverywhere(context, promotion, true)) yield { step: 'import', ...row };
 }
 
 const verbs = { done: 'done', present: 'done earlier', missing: 'would be done', imported: 'done' };
@@ -146,8 +149,11 @@ export const pipeline = command({
   changes: true,
   run: async (invocation) => {
     const { machine, name, version } = invocation.args;
+    const { to, from, dryRun } = invocation.options;
     checkInstance(machine);
-    if (invocation.options.dryRun) return await showRows(invocation, rehearse(invocation), stepShape, describeStep);
+    // Before anything is created: an unknown datacenter would be found only after the export.
+    const route = to === undefined ? undefined : await findRoute(invocation, to, from);
+    if (dryRun) return await showRows(invocation, rehearse(invocation, route), stepShape, describeStep);
     const work = {
       command: 'images pipeline',
       kind: 'images' as const,
@@ -157,7 +163,7 @@ export const pipeline = command({
     };
     const rows = finishChanges(
       invocation,
-      keepInJournal(invocation, work, (entry) => runPipeline(invocation, entry)),
+      keepInJournal(invocation, work, (entry) => runPipeline(invocation, entry, route)),
     );
     return await showRows(invocation, rows, stepShape, describeStep);
   },

@@ -2,6 +2,7 @@ import type { Image } from '../../api/resources.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { chooseDatacenters, type Datacenter } from '../../cli/datacenters.ts';
 import { finishChanges } from '../../cli/finish.ts';
+import { createAbsentError } from '../../cli/named.ts';
 import { flag, one, text } from '../../cli/parameters.ts';
 import { ApiError, checkInterrupted, InterruptedError, unlessMissing, UsageError } from '../../base/errors.ts';
 import { findImage } from '../../lookup/images.ts';
@@ -23,16 +24,20 @@ export interface Promoted {
 /** How `Promoted` rows are shown. */
 export const promotedShape = { columns: ['dc', 'id', 'name', 'version', 'outcome'], id: 'id' };
 
-/** Returns the name of the datacenter that receives the requests of a context. @throws {UsageError} if its address is not in the list */
+/**
+ * Returns the name of the datacenter that receives the requests of a context.
+ * @throws {UsageError} if its address is not in the list
+ * @throws {NotFoundError} if a datacenter of the given name is not in the list
+ */
 async function nameOwn({ compute, account, settings }: Context, given: string | undefined): Promise<string> {
+  const places = Object.entries(await compute.listDatacenters({ account }));
+  const names = places.map(([name]) => name);
+  if (given !== undefined && !names.includes(given)) throw createAbsentError('datacenter', given, names, 'cloud datacenters list');
   if (given !== undefined) return given;
   const own = new URL(settings().url?.value ?? '').href;
-  const places = Object.entries(await compute.listDatacenters({ account }));
   const found = places.find(([, url]) => URL.canParse(String(url)) && new URL(String(url)).href === own);
   if (found) return found[0];
-  throw new UsageError(`no datacenter of the cloud has the URL ${own}`, {
-    hint: `give its name: --from NAME, one of ${places.map(([name]) => name).join(', ')}`,
-  });
+  throw new UsageError(`no datacenter of the cloud has the URL ${own}`, { hint: `give its name: --from NAME, one of ${names.join(', ')}` });
 }
 
 /** An image and the images that it builds on, the root of the chain first. */
@@ -59,16 +64,28 @@ async function importOne(context: Context, datacenter: string, id: string): Prom
   }
 }
 
-/** An image with its origins, and the datacenter that they come from. */
-export interface Promotion {
+/** The datacenter that images come from, and those that they are imported into. */
+export interface Route {
   readonly from: string;
+  readonly targets: readonly Datacenter[];
+}
+
+/** An image with its origins, and its way. */
+export interface Promotion extends Route {
   readonly chain: readonly Image[];
   readonly waitTimeout?: number | undefined;
 }
 
-/** Looks up the name of the datacenter of origin, and the origins of the image. */
-export async function preparePromotion(context: Context, image: Image, from: string | undefined): Promise<Promotion> {
-  return { from: await nameOwn(context, from), chain: await collectChain(context, image) };
+/** Looks up the datacenters of `--to` but the one of origin, which has the image. @throws {NotFoundError} for an unknown name */
+export async function findRoute(context: Context, to: string, from: string | undefined): Promise<Route> {
+  const datacenters = await chooseDatacenters(context, to);
+  const own = await nameOwn(context, from);
+  return { from: own, targets: datacenters.filter(({ name }) => name !== own) };
+}
+
+/** Looks up the origins of the image. */
+export async function preparePromotion(context: Context, image: Image, route: Route): Promise<Promotion> {
+  return { ...route, chain: await collectChain(context, image) };
 }
 
 /** Imports a chain into a datacenter in order, so that each image is there before the next one that builds on it. */
@@ -91,9 +108,8 @@ async function* promoteTo(
 }
 
 /** Imports an image with its origins into several datacenters, one after the other. @throws {PartialError} at the end if some failed */
-export async function* promoteEverywhere(context: Context, to: string, promotion: Promotion, dryRun: boolean): AsyncGenerator<Promoted> {
-  const datacenters = await chooseDatacenters(context, to);
-  const targets = datacenters.filter(({ name }) => name !== promotion.from);
+export async function* promoteEverywhere(context: Context, promotion: Promotion, dryRun: boolean): AsyncGenerator<Promoted> {
+  const { targets } = promotion;
   const failures = countFailures(context, targets.length, ' datacenters');
   for (const target of targets) {
     try {
@@ -138,8 +154,8 @@ export const promote = command({
     const { to } = options;
     if (to === undefined) throw new UsageError('--to is required: the datacenters', { hint: 'all, or names of: cloud datacenters list' });
     const image = await findImage(invocation, args.image);
-    const promotion = await preparePromotion(invocation, image, options.from);
-    const run = (): AsyncIterable<Promoted> => promoteEverywhere(invocation, to, promotion, options.dryRun);
+    const promotion = await preparePromotion(invocation, image, await findRoute(invocation, to, options.from));
+    const run = (): AsyncIterable<Promoted> => promoteEverywhere(invocation, promotion, options.dryRun);
     if (options.dryRun) return await showRows(invocation, run(), promotedShape, describePromoted);
     const work = {
       command: 'images promote',
