@@ -1,6 +1,5 @@
 import type { Image } from '../../api/resources.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
-import { finishChanges } from '../../cli/finish.ts';
 import { duration, flag, one, text } from '../../cli/parameters.ts';
 import { checkInterrupted, isMissing, LocalError, unlessMissing, UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
@@ -11,7 +10,7 @@ import { findAccountId } from './flags.ts';
 import { keepInJournal } from './kept.ts';
 import { findRoute, preparePromotion, promoteEverywhere, promotionOptions, type Promoted, type Route } from './promote.ts';
 import type { Exported } from './verify.ts';
-import { showRows } from '../../cli/rows.ts';
+import { finishChanges, showRows } from '../../cli/rows.ts';
 
 /** A step, and whether it was done now or earlier, or would be done. */
 interface Step extends Pick<Promoted, 'name' | 'version'>, Partial<Pick<Promoted, 'id' | 'dc'>> {

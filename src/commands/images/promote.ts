@@ -1,7 +1,6 @@
 import type { Image } from '../../api/resources.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { chooseDatacenters, type Datacenter } from '../../cli/datacenters.ts';
-import { finishChanges } from '../../cli/finish.ts';
 import { createAbsentError } from '../../cli/named.ts';
 import { flag, one, text } from '../../cli/parameters.ts';
 import { ApiError, checkInterrupted, InterruptedError, unlessMissing, UsageError } from '../../base/errors.ts';
@@ -9,7 +8,7 @@ import { findImage } from '../../lookup/images.ts';
 import { imageHelp } from './change.ts';
 import { waitForState } from './creation.ts';
 import { keepInJournal } from './kept.ts';
-import { showRows } from '../../cli/rows.ts';
+import { finishChanges, showRows } from '../../cli/rows.ts';
 import { countFailures } from '../../cli/attempts.ts';
 
 /** An image in a datacenter, and the outcome there. */

@@ -1,6 +1,6 @@
 import { command, group, type Context } from '../../cli/command.ts';
-import { finishChanges } from '../../cli/finish.ts';
 import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts';
+import { finishChanges } from '../../cli/rows.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
 import { ApiError, isMissing, LocalError, withHint } from '../../base/errors.ts';

@@ -1,6 +1,5 @@
 import { command, type Context } from '../../cli/command.ts';
 import { createAbsentError } from '../../cli/named.ts';
-import { finishChanges } from '../../cli/finish.ts';
 import { flag, some } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/attempts.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
@@ -9,7 +8,7 @@ import { records, type Row } from '../../output/kinds.ts';
 import { describeUnfinished, listShape, summarize } from './describe.ts';
 import { cleanFiles, cleanService, drop } from './drop.ts';
 import { goOn } from './go-on.ts';
-import { showRows } from '../../cli/rows.ts';
+import { finishChanges, showRows } from '../../cli/rows.ts';
 
 /** Finds the entry with an id, or with an id that begins with a word. @throws {NotFoundError} {UsageError} */
 function findEntry(entries: readonly Unfinished[], word: string): Unfinished {

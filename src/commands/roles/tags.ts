@@ -1,7 +1,7 @@
 import { roleTags } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
-import { finishChanges } from '../../cli/finish.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
+import { finishChanges } from '../../cli/rows.ts';
 import { checkInterrupted, NotFoundError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
 import { accountWord, findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
