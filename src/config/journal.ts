@@ -40,6 +40,8 @@ export interface Entry {
   readonly facts: Readonly<Record<string, unknown>>;
   /** Milliseconds since the epoch of the last change by an earlier run; Infinity for new work. */
   readonly left: number;
+  /** Milliseconds since the first run began the work. */
+  elapsed(): number;
   readonly doneItems: number;
   /** The version for which an item is done. */
   find(key: string): string | undefined;
@@ -92,6 +94,7 @@ const unkept: Entry = {
   placed: [],
   facts: {},
   left: Infinity,
+  elapsed: () => 0,
   doneItems: 0,
   find: () => undefined,
   note: () => undefined,
@@ -144,6 +147,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
       return current.facts ?? {};
     },
     left,
+    elapsed: () => now() - stored.began,
     get doneItems() {
       return doneItems;
     },

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
+import { startFaultProxy, type Fault, type FaultProxy } from '../support/fault-proxy.ts';
 import { useShared } from '../support/shared-service.ts';
 
 /** What was interrupted is listed, goes on, and is cleaned up, by `cloud resume`. */
@@ -27,26 +28,28 @@ beforeAll(() => {
 });
 
 let proxy: FaultProxy;
-let onRequest = (): void => undefined;
+let onRequest = (_line: string): Fault => 'none';
 
 beforeAll(async () => {
-  proxy = await startFaultProxy(user.local.storUrl, () => (onRequest(), 'none'), 1);
+  proxy = await startFaultProxy(user.local.storUrl, (method, _random, target) => onRequest(`${method} ${target}`), 1);
 });
 
 afterAll(() => proxy.close());
 
-/** Runs a line of which each file takes a while, and ends it when so many requests have come. */
-async function interrupt(signal: NodeJS.Signals, requests: number, ...words: string[]): Promise<string> {
+/** Runs a line of which each file takes a while, and ends it when so many requests have come, or one that ends so, which is refused. */
+async function interrupt(signal: NodeJS.Signals, when: number | string, ...words: string[]): Promise<string> {
   let count = 0;
-  onRequest = () => {
-    if (++count === requests) child.kill(signal);
+  onRequest = (line) => {
+    const isTime = typeof when === 'number' ? ++count === when : line.endsWith(when);
+    if (isTime) child.kill(signal);
+    return isTime && typeof when === 'string' ? 'busy' : 'none';
   };
   const all = ['stor', ...words, '-P', '1', '--stor-url', proxy.url];
   const child = spawn(join(user.home, 'bin/cloud'), all, { cwd: user.home, env: user.env, stdio: ['ignore', 'ignore', 'pipe'] });
   const pieces: Buffer[] = [];
   child.stderr.on('data', (piece: Buffer) => pieces.push(piece));
   await new Promise((resolve) => void child.on('close', resolve));
-  onRequest = () => undefined;
+  onRequest = () => 'none';
   expect(child.signalCode).toBe(signal);
   return Buffer.concat(pieces).toString();
 }
@@ -87,6 +90,44 @@ test('a file that changed since is sent again; what others made of its object si
   const content = async (path: string): Promise<string> => (await user.here(['stor', 'cat', path])).stdout;
   expect([await content(done), await content(other), (await names('two')).length]).toEqual(['changed meanwhile', 'of somebody else', 12]);
   [done, other].forEach((path, at) => writeFileSync(file(path), kept[at] ?? ''));
+});
+
+test.each(['put', 'cp', 'mv'])(
+  'what %s has not written yet replaces what was there before, and nothing that others wrote since',
+  { timeout: 60_000 },
+  async (verb) => {
+    const items = ['a', 'b', 'c', 'd'].map((name) => `${verb}-${name}`);
+    for (const name of items) {
+      user.write(name, `mine ${name}`);
+      await user.here(['stor', 'put', name, name, '-q']);
+    }
+    const [, first = '', taken = '', kept = ''] = items;
+    const to = (name: string): string => `into-${verb}/${name}`;
+    await user.here(['stor', 'mkdir', to('').slice(0, -1)]);
+    const store = (name: string, input: string): Promise<unknown> => user.here(['stor', 'put', '-', to(name), '-q'], { input });
+    await store(kept, 'of before');
+    // Times of HTTP are seconds: only what is older than that certainly existed before the work began.
+    await setTimeout(2500);
+    await interrupt('SIGKILL', `PUT /demo/stor/${to(first)}`, verb, ...items, to('').slice(0, -1));
+    await store(taken, 'of others');
+    const { code, stderr } = await user.here(['resume', '--all']);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining(`/demo/stor/${to(taken)} was created or changed after the interrupted run began: left alone`),
+    ]);
+    const contents = items.map(async (name) => (await user.here(['stor', 'cat', to(name)])).stdout);
+    expect(await Promise.all(contents)).toEqual(items.map((name) => (name === taken ? 'of others' : `mine ${name}`)));
+    expect((await user.here(['stor', 'cat', taken])).stdout).toBe(`mine ${taken}`);
+    expect(await list()).toEqual([]);
+  },
+);
+
+test('what a killed run stored and could not note counts as done', { timeout: 60_000 }, async () => {
+  for (const name of ['x', 'y']) user.write(name, `mine ${name}`);
+  await user.here(['stor', 'mkdir', 'noted']);
+  await interrupt('SIGKILL', 'PUT /demo/stor/noted/y', 'put', 'x', 'y', 'noted');
+  await user.here(['stor', 'put', 'y', 'noted/y', '-q']);
+  expect(await user.here(['resume', '--all', '-q'])).toMatchObject({ code: 0 });
 });
 
 test('a file that was edited since it was fetched stays as it is', { timeout: 60_000 }, async () => {

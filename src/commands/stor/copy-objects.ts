@@ -1,10 +1,13 @@
-import { linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
+import { findSameObject, linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
+import { isConditionFailed } from '../../transfer/precondition.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
+import type { Entry } from '../../config/journal.ts';
 import { runPool } from '../../base/parallel.ts';
 import { planSources, type ObjectStep, type Step } from './copy-plan.ts';
 import { explainParent, leaveExisting } from './paths.ts';
 import type { Transfers } from './show.ts';
+import { createChangedMeanwhileError, findReplaceable } from './unnoted-target.ts';
 
 interface Copied {
   readonly from: string;
@@ -33,16 +36,18 @@ export async function copyObject(
   merges = false,
 ): Promise<Copied | undefined> {
   const { from, to } = step;
-  const earlier = readCopied(entry, to);
+  // Of a move nothing is noted: its source is deleted afterwards.
+  const notes = options.verb === 'mv' ? undefined : entry;
+  const earlier = readCopied(notes, to);
   if (earlier && earlier.source === step.etag)
     return { from: printRemotePath(from), to: printRemotePath(to), how: 'link', etag: earlier.target };
   // The source has changed since an earlier run copied it: only the earlier copy is replaced.
   if (earlier) {
     const { how, etag } = await linkObject(engine, step, { copiesThrough: options.copy, ifMatch: earlier.target });
-    noteCopied(entry, step, etag);
+    noteCopied(notes, step, etag);
     return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
   }
-  const link = options.noClobber ? linkWhereNothingIs : merges ? linkUnlessOther : linkObject;
+  const link = chooseLink(options.noClobber, merges, entry);
   const linked = await leaveExisting(options.noClobber, () =>
     explainParent(() => link(engine, step, { copiesThrough: options.copy }), `cloud stor ${options.verb ?? 'cp'} -p`),
   );
@@ -51,8 +56,29 @@ export async function copyObject(
     return undefined;
   }
   const { how, etag } = linked;
-  noteCopied(entry, step, etag);
+  noteCopied(notes, step, etag);
   return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
+}
+
+function chooseLink(noClobber: boolean, merges: boolean, entry: Entry | undefined): typeof linkUnlessOther {
+  if (noClobber) return linkWhereNothingIs;
+  if (merges) return linkUnlessOther;
+  return entry?.isResumed === true ? linkAgain(entry) : linkObject;
+}
+
+/** For a resumed run: creates a link unless somebody else has written the target after the work began. */
+function linkAgain(entry: Entry): typeof linkUnlessOther {
+  return async (engine, step, options) => {
+    try {
+      return await linkObject(engine, step, { ...options, ...(await findReplaceable(engine, entry, step.to)) });
+    } catch (error) {
+      if (!isConditionFailed(error)) throw error;
+      // The interrupted run may have created the link.
+      const etag = await findSameObject(engine, step, options.copiesThrough);
+      if (etag === undefined) throw createChangedMeanwhileError(step.to);
+      return { how: 'link', etag };
+    }
+  };
 }
 
 type Copying = Pick<Transfers, 'engine'> & Partial<Pick<Transfers, 'entry'>>;
@@ -95,7 +121,7 @@ export async function* copyAll(
       return undefined;
     }
     return await tally.attempt(printRemotePath(step.from), async () => {
-      const copied = await copyObject({ engine, ...(!moves && { entry }) }, step, options, moves && !isNew);
+      const copied = await copyObject({ engine, entry }, step, options, moves && !isNew);
       if (copied) await after(step);
       return copied;
     });

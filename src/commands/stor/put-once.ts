@@ -9,6 +9,7 @@ import { hashFile } from '../../transfer/local/walk.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
+import { findReplaceable } from './unnoted-target.ts';
 
 /** How `put` resumes: each file is stored once, and changes that others have made to the object since are kept. */
 
@@ -32,7 +33,8 @@ export async function isStoredAlready({ storage }: Engine, { file, size }: FileS
 }
 
 /**
- * Stores a file, unless an earlier run did and the file is unchanged. A changed file replaces only the version that the earlier run stored.
+ * Stores a file, unless an earlier run did and the file is unchanged. A changed file replaces only the version that the earlier run stored. A
+ * resumed run replaces no object that was written after the work began.
  */
 export async function putOnce(
   { engine, entry }: { readonly engine: Engine; readonly entry: Entry | undefined },
@@ -51,18 +53,22 @@ export async function putOnce(
     ticket.end('done');
     return { path, size: source.size, etag: earlier.etag, md5: earlier.md5 };
   }
-  const stored = await storeAgain();
+  const stored = await storeAgain(entry);
   entry.note(path, JSON.stringify([version, stored.etag, stored.md5]));
   return stored;
 
-  async function storeAgain(): Promise<Stored> {
+  async function restrict(resumed: Entry): Promise<PutOptions> {
+    if (earlier) return { ...options, ifMatch: earlier.etag, ifNoneMatch: undefined, mayUseParts: true };
+    if (!resumed.isResumed || options.ifMatch !== undefined || options.ifNoneMatch !== undefined) return options;
+    return { ...options, ...(await findReplaceable(engine, resumed, target)), mayUseParts: true };
+  }
+
+  async function storeAgain(resumed: Entry): Promise<Stored> {
     try {
-      return await store(earlier ? { ...options, ifMatch: earlier.etag, ifNoneMatch: undefined, mayUseParts: true } : options);
+      return await store(await restrict(resumed));
     } catch (error) {
       const there =
-        entry?.isResumed === true && source.kind === 'file' && isConditionFailed(error)
-          ? await isStoredAlready(engine, source, target)
-          : undefined;
+        resumed.isResumed && source.kind === 'file' && isConditionFailed(error) ? await isStoredAlready(engine, source, target) : undefined;
       if (there) return there;
       if (!earlier || !(error instanceof ApiError) || !isConditionFailed(error)) throw error;
       const { status, code, requestId } = error;

@@ -92,12 +92,8 @@ export async function putNamed(
   const stored = source.kind === 'file' ? { ...source, isGrowing: options.growing } : source;
   return await explainParent(
     () =>
-      explainCondition(
-        () =>
-          putOnce({ engine, entry }, source, target, putOptions, async (how) =>
-            storing.store(engine, stored, target, await keeper.keep(source, target, how)),
-          ),
-        target,
+      putOnce({ engine, entry }, source, target, putOptions, (how) =>
+        explainCondition(async () => storing.store(engine, stored, target, await keeper.keep(source, target, how)), target),
       ),
     'cloud stor put -p',
   );

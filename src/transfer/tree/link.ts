@@ -122,7 +122,7 @@ export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options
 }
 
 /** The etag at `to` if the object is there already: by its etag or, where `copiesThrough` made a copy, by its MD5. */
-async function findSameObject(
+export async function findSameObject(
   { storage }: Pick<Engine, 'storage'>,
   { from, to, etag }: LinkStep,
   copiesThrough: boolean,
