@@ -210,7 +210,11 @@ it('a command that changes something refuses unknown fields before the change', 
   ]) {
     for (const words of [
       ['keys', 'create', key, '--name', 'other'],
+      ['policies', 'create', 'unwanted', '--rule', 'CAN getkey'],
+      ['policies', 'update', 'kept', '--add-rule', 'CAN getkey'],
       ['policies', 'delete', 'kept', '--yes'],
+      ['jobs', 'create', '--map', 'cat'],
+      ['jobs', 'run', '--map', 'cat', '~~/stor/none'],
       ['rbac', 'apply', rules],
       ['roles', 'tags', 'set', 'keys'],
       ['account', 'update', '--phone', '12345'],

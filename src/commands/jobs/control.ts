@@ -34,6 +34,7 @@ export const create = changeCommand({
   options: jobOptions,
   id: 'id',
   columns: ['id', 'name', 'state', 'phases'],
+  shape: jobShape,
   change: async (invocation) => await readJob(invocation, await createJob(invocation, await readNewJob(invocation, invocation.options))),
   done: (job) => {
     const { id } = job as { id: string };

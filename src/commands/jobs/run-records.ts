@@ -42,6 +42,9 @@ export const recordShape = {
   fields: ['content', ...Object.keys({ ...job.fields, ...jobError.fields }), 'stderrText'],
 };
 
+/** All fields of the records. */
+export const recordFields = ['type', 'path', 'size', 'code', 'input', 'message', ...recordShape.fields];
+
 /** Yields one record for the finished job, one for each output and one for each error; `type` distinguishes them. */
 export async function* listRunRecords(
   context: Context,

@@ -14,7 +14,7 @@ import { chooseForm, readingNames } from '../stor/names.ts';
 import { feedInputs, gatherInputs, splitList, type Inputs } from './inputs.ts';
 import { countAdded } from './resend.ts';
 import { jobOptions, readNewJob } from './phases.ts';
-import { listRunRecords, recordShape } from './run-records.ts';
+import { listRunRecords, recordFields, recordShape } from './run-records.ts';
 import { readStream } from './streams.ts';
 import { checkJob } from './verdict.ts';
 import { describeEnd, readCounts, waitForJob } from './wait.ts';
@@ -141,6 +141,8 @@ export const run = command({
     detach: flag('Show the job and do not wait for it', { short: 'd' }),
     waitTimeout: duration('Maximum time to wait for the job'),
   },
+  fields: recordFields,
+  changes: true,
   run: async (invocation) => {
     const { args, options, note, resumed } = invocation;
     if (resumed) return await goOnFeeding(invocation, resumed);

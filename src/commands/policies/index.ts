@@ -63,6 +63,7 @@ const create = changeCommand({
   },
   id: 'name',
   columns,
+  shape: policyShape,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const held = await readPolicyFile(invocation, options.from);
@@ -100,6 +101,7 @@ const update = changeCommand({
   },
   id: 'name',
   columns,
+  shape: policyShape,
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const held = await readPolicyFile(invocation, options.from);
@@ -152,6 +154,8 @@ const edit = command({
   description: 'Opens the policy as YAML in $VISUAL or $EDITOR. If the text is refused, it is opened again with the reason above it.',
   arguments: { policy: one(policyHelp, { values: 'policy' }) },
   options: waitOptions,
+  fields: columns,
+  changes: true,
   run: async (invocation) => {
     const { args, options, compute, account, world } = invocation;
     const before = await openPolicy(invocation, args.policy);
