@@ -161,7 +161,7 @@ test('all inputs fail: exit code 1; a failing init, a command that dumps core, a
   expect(init.stderr).toMatch(/init command exited with code 1 \(TaskInitError\)\n {2}\| no network\n/);
   expect([core.code, core.stderr.includes('user command terminated by SIGABRT (UserTaskError)')]).toEqual([1, true]);
   expect(directory.stderr).toContain('phase 0: /demo/stor/logs: a directory, not an object: "/demo/stor/logs" (EJ_NOENT)\n');
-  expect([directory.code, directory.stderr.includes('1 of 1 inputs failed')]).toEqual([1, true]);
+  expect([directory.code, directory.stderr.includes('1 of 1 input failed')]).toEqual([1, true]);
 });
 
 test('a sub-user runs a job with its own roles, and reads what comes out; an input that it may not read is EJ_ACCES', async () => {

@@ -121,7 +121,7 @@ test('a task starts a thousand processes at most, and a fork bomb leaves a servi
     const started = await count(service);
     expect([service.name, started > 100 && started <= 1024]).toEqual([service.name, true]);
     const bomb = await service.run('bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 1; exit 3');
-    expect([service.name, bomb.stderr]).toEqual([service.name, expect.stringMatching(/1 of 1 inputs failed/u)]);
+    expect([service.name, bomb.stderr]).toEqual([service.name, expect.stringMatching(/1 of 1 input failed/u)]);
     expect((await service.run('echo still here')).stdout).toBe('still here\n');
   }
 });
@@ -141,7 +141,7 @@ test('what a task writes to its standard error is stored without filling the mem
   const size = 350_000_000;
   for (const service of services.sandboxed.slice(0, 1)) {
     const { stderr } = await service.run(`head -c ${size} /dev/zero | tr "\\0" "x" >&2; exit 3`);
-    expect(stderr).toContain('1 of 1 inputs failed');
+    expect(stderr).toContain('1 of 1 input failed');
     const found = await service.cloud('stor', 'find', '/demo/jobs', '--type', 'object', '-l', '-j');
     const sizes = (JSON.parse(found.stdout) as { size?: number }[]).map((object) => object.size ?? 0);
     expect(Math.max(...sizes)).toBe(size);

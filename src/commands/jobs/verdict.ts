@@ -36,6 +36,6 @@ export async function checkJob(
   const all = inputs ?? (await countRecords(context, id, 'inputs'));
   const outputs = counts.outputs ?? (await countRecords(context, id, 'outputs'));
   const isTotal = (failed > 0 && failed >= all) || outputs === 0;
-  const message = failed === 0 ? `${countOf(errors, 'task')} failed` : `${failed} of ${all} inputs failed`;
+  const message = failed === 0 ? `${countOf(errors, 'task')} failed` : `${failed} of ${countOf(all, 'input')} failed`;
   throw new PartialError(message, { hint, ...(isTotal && { allFailed: exitCodes.failed }) });
 }

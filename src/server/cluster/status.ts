@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { countOf } from '../../base/count.ts';
 import { steps } from '../store/migrations.ts';
 import { measureGarbage } from '../store/postgres/garbage.ts';
 import { findVersion } from '../store/postgres/migrate.ts';
@@ -97,7 +98,9 @@ function findAbsent(members: readonly StatusRow[], left: number): StatusRow[] {
   const canWork = alive.some(({ item, slots = 1 }) => item !== 'command' && slots > 0);
   return [
     ...(alive.some(({ item }) => item === 'gateway') ? [] : [{ item: 'gateway', state: 'none', detail: 'no gateway serves' } as const]),
-    ...(canWork || left === 0 ? [] : [{ item: 'worker', state: 'none', detail: `nobody does the ${left} tasks that wait` } as const]),
+    ...(canWork || left === 0
+      ? []
+      : [{ item: 'worker', state: 'none', detail: `nobody does the ${countOf(left, 'task that waits', 'tasks that wait')}` } as const]),
   ];
 }
 

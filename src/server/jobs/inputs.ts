@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { ByteStream } from '../../api/message.ts';
 import type { storage } from '../../api/storage.ts';
+import { countOf } from '../../base/count.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { countRows } from '../store/count-rows.ts';
@@ -45,7 +46,7 @@ export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof stor
 
 /** Adds to the message how many inputs were added before the error. */
 function tellAdded(error: ApiError, added: number): ApiError {
-  error.message = `${error.message}; the ${added} inputs before this one were added`;
+  error.message = `${error.message}; the ${countOf(added, 'input before this one was', 'inputs before this one were')} added`;
   return error;
 }
 
