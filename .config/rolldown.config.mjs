@@ -67,7 +67,7 @@ const groups = [
   group(
     'nouns',
     'cli/(attempts|command|datacenters|finish|shapes|prompt|input|wait|from|filters|named|rows)',
-    'base/(absent-file|batches|calendar|count|iterate|newest|parallel|private-lines)',
+    'base/(absent-file|batches|calendar|count|iterate|newest|parallel|private-lines|uuid)',
     'lookup/(find|role|images|served)',
     'output/(bar|bottom-lines|units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',

@@ -3,14 +3,10 @@ import type { Context } from '../cli/command.ts';
 import { createAbsentError, findNamed, requireNamed } from '../cli/named.ts';
 import { explainUnlisted, isForbidden } from '../cli/shapes.ts';
 import { ApiError } from '../base/errors.ts';
+import { isUuid } from '../base/uuid.ts';
 import { askRole, listRoles, type FoundRole, type Role } from './role.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
-
-/** True for a whole UUID. */
-export function isUuid(word: string): boolean {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word);
-}
 
 /** The word if it is a whole UUID, else undefined. */
 export function readUuid(word: string): string | undefined {

@@ -3,7 +3,8 @@ import type { Context } from '../cli/command.ts';
 import { requireNamed } from '../cli/named.ts';
 import { UsageError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
-import { isUuid, searchByName } from './find.ts';
+import { isUuid } from '../base/uuid.ts';
+import { searchByName } from './find.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
 

@@ -5,8 +5,9 @@ import { readBounded, readError } from '../client/response.ts';
 import { encodePath } from '../client/request.ts';
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
+import { isUuid } from '../base/uuid.ts';
 import { findImage } from './images.ts';
-import { findPolicy, isUuid } from './find.ts';
+import { findPolicy } from './find.ts';
 
 const known: Readonly<Record<Collection, true>> = {
   machines: true,

@@ -4,7 +4,7 @@ import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
 import { filePath, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
-import { isUuid } from '../../lookup/find.ts';
+import { isUuid } from '../../base/uuid.ts';
 
 /** Fields of an image that can be set at its creation or changed later, by their names in the API. */
 export type ImageFields = Partial<Pick<Image, 'name' | 'version' | 'description' | 'homepage' | 'eula' | 'acl' | 'tags'>>;

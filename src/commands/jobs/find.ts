@@ -8,7 +8,7 @@ import { findNamed } from '../../cli/named.ts';
 import { isForbidden } from '../../cli/shapes.ts';
 import { isMissing, NetworkError, NotFoundError, unlessMissing, withHint } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
-import { isUuid } from '../../lookup/find.ts';
+import { isUuid } from '../../base/uuid.ts';
 
 /** The part of the context that functions for jobs need. */
 export type JobContext = Pick<Context, 'storage' | 'account' | 'world'>;

@@ -8,13 +8,14 @@ import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { ApiError, UsageError, withHint } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
+import { isUuid } from '../../base/uuid.ts';
 import { check } from './check.ts';
 import { readRules, removeRules, warnAbout } from './rules.ts';
 import { simulate } from './simulate.ts';
 import { whoCan } from './who-can.ts';
 import { policyDocument } from '../../rbac/document.ts';
 import { editYaml } from '../rbac/editor.ts';
-import { findPolicy, isUuid, readUuid, requirePolicy } from '../../lookup/find.ts';
+import { findPolicy, readUuid, requirePolicy } from '../../lookup/find.ts';
 import { isShownAs, readCurrent, requireUnchanged } from '../../rbac/settle.ts';
 
 const policyHelp = 'Name, id, or first characters of an id';

@@ -6,10 +6,11 @@ import { filePath, maybe, one, text, texts, type Values } from '../../cli/parame
 import { changeCommand, deleteCommand, explainUnlisted, getCommand, isForbidden, listCommand } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { UsageError } from '../../base/errors.ts';
+import { isUuid } from '../../base/uuid.ts';
 import { record } from '../../output/kinds.ts';
 import { roleDocument } from '../../rbac/document.ts';
 import { editYaml } from '../rbac/editor.ts';
-import { findRole, isIdLike, isUuid, lookUpRole, readUuid, requireRole } from '../../lookup/find.ts';
+import { findRole, isIdLike, lookUpRole, readUuid, requireRole } from '../../lookup/find.ts';
 import { listRoles, type FoundRole, type Member, type Role, type RoleFields } from '../../lookup/role.ts';
 import { requireUnchanged } from '../../rbac/settle.ts';
 import { addMembers, readMembers, removeMembers, resolveMembers, writeMembers } from './members.ts';

@@ -2,7 +2,8 @@ import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/named.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
-import { isIdLike, isUuid, requirePolicy, searchByName } from '../../lookup/find.ts';
+import { isUuid } from '../../base/uuid.ts';
+import { isIdLike, requirePolicy, searchByName } from '../../lookup/find.ts';
 import type { Role, RoleFields } from '../../lookup/role.ts';
 
 function isBeginning(word: string): boolean {

@@ -1,9 +1,10 @@
 import type { compute as operations } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
-import { isUuid, requirePolicy, requireUser } from '../../lookup/find.ts';
+import { requirePolicy, requireUser } from '../../lookup/find.ts';
 import { askRole, listRoles, readRole, writeRole, type Role, type RoleFields } from '../../lookup/role.ts';
 import { isShownAs, readCurrent } from '../../rbac/settle.ts';
+import { isUuid } from '../../base/uuid.ts';
 
 type CreateInput = InputOf<typeof operations.createRole>;
 type UpdateInput = InputOf<typeof operations.updateRole>;

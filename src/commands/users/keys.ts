@@ -4,7 +4,8 @@ import { one } from '../../cli/parameters.ts';
 import { changeCommand, deleteCommand, listFieldNames } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
 import { fetchKey, findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
-import { findUser, isIdLike, isUuid } from '../../lookup/find.ts';
+import { findUser, isIdLike } from '../../lookup/find.ts';
+import { isUuid } from '../../base/uuid.ts';
 
 const userHelp = 'Login, id, or first characters of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';

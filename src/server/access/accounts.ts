@@ -1,11 +1,11 @@
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { ServiceName } from '../../api/operation.ts';
-import { isUuid } from '../http/match.ts';
 import { asBytes } from '../store/as-bytes.ts';
 import type { DirectoryKey } from '../store/counts.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
 import type { AccountRow, EntryRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
+import { isUuid } from '../../base/uuid.ts';
 
 /** A registered key, as its row in the database. */
 export type Key = Selectable<KeyRow>;

@@ -2,9 +2,9 @@ import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Account, Config } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
+import { isUuid } from '../../base/uuid.ts';
 import { nameFields, noteAudit } from '../access/audit.ts';
 import type { Call } from '../http/handler.ts';
-import { isUuid } from '../http/match.ts';
 import type { AccountRow } from '../store/schema.ts';
 import { checkEmail, readContact, showContact } from './contact.ts';
 

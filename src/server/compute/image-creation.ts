@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { compute } from '../../api/compute.ts';
 import { ApiError } from '../../base/errors.ts';
+import { isUuid } from '../../base/uuid.ts';
 import { creationCodes } from '../faults/failure.ts';
 import { writeBoth } from '../http/common-headers.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
-import { isUuid } from '../http/match.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
 import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow } from '../store/schema.ts';

@@ -1,8 +1,8 @@
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
-import { isUuid } from '../http/match.ts';
 import type { ImageRow } from '../store/schema.ts';
 import { refuseField } from './names.ts';
+import { isUuid } from '../../base/uuid.ts';
 
 type Fields = Omit<InputOf<typeof compute.updateImage>, 'account' | 'id'>;
 

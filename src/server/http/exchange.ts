@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Headers, Request } from '../../api/message.ts';
 import type { Operation, ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { isUuid } from '../../base/uuid.ts';
 import { isPresigned } from '../access/authenticate.ts';
 import type { Injection } from '../faults/inject.ts';
 import type { LimitReached } from '../limit.ts';
 import type { Caller, Connection } from './handler.ts';
-import { isUuid } from './match.ts';
 import { chooseVersion, newestVersion } from './version.ts';
 
 /** State of a request from its beginning to its end. */

@@ -2,6 +2,7 @@ import { actionAliases } from '../../api/aliases.ts';
 import type { Headers } from '../../api/message.ts';
 import type { Operation, Operations, Segment } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { isUuid } from '../../base/uuid.ts';
 import type { Target } from './target.ts';
 
 /** An operation that matches a request, and its path inputs. */
@@ -16,12 +17,6 @@ export interface Matches {
   readonly candidates: readonly [Match, ...Match[]];
   /** Compute: the parameter that selects one of several operations of this path and is missing in the query; the body may have it. */
   readonly selector?: string;
-}
-
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
-
-export function isUuid(text: string): boolean {
-  return uuidPattern.test(text);
 }
 
 function takePart(segment: Segment, index: number, parts: readonly string[], inputs: Record<string, string>): boolean {
