@@ -3,7 +3,7 @@ import { nearest } from '../base/nearest.ts';
 import type { Change } from './change.ts';
 import type { RbacDocument } from './document.ts';
 import type { Renamings } from './plan-part.ts';
-import { normalisePath, type State } from './state.ts';
+import { normalizePath, type State } from './state.ts';
 import { findTree, isStoragePath } from './tree.ts';
 
 /** Role tags by normalized path. */
@@ -46,7 +46,7 @@ function checkPaths(document: RbacDocument, state: State, existing: readonly str
   const known = new Set([...existing, ...listNamePaths(document, state)].map(foldLogin));
   for (const [part, named] of Object.entries({ tags: document.tags, trees: document.trees })) {
     for (const path of Object.keys(named ?? {})) {
-      const wanted = foldLogin(normalisePath(path, state));
+      const wanted = foldLogin(normalizePath(path, state));
       const [collection = '', ...name] = wanted.split('/');
       if (!/^(users|roles|policies|keys|images|packages)\/./.test(wanted) || known.has(wanted)) continue;
       const others = [...known].filter((each) => each.startsWith(`${collection}/`)).map((each) => each.slice(collection.length + 1));
@@ -60,10 +60,10 @@ function checkPaths(document: RbacDocument, state: State, existing: readonly str
 
 /** The wanted role tags by path; an entry for a path overrides the trees that contain it. */
 function listWanted({ tags = {}, trees = {} }: RbacDocument, state: State, found: readonly string[]): Map<string, string[]> {
-  const normalise = (named: Readonly<Record<string, readonly string[]>>): [string, string[]][] =>
-    Object.entries(named).map(([path, roles]) => [isStoragePath(path) ? path : normalisePath(path, state), roles.toSorted()]);
-  const wanted = new Map(normalise(tags));
-  const roots = Object.fromEntries(normalise(trees));
+  const normalize = (named: Readonly<Record<string, readonly string[]>>): [string, string[]][] =>
+    Object.entries(named).map(([path, roles]) => [isStoragePath(path) ? path : normalizePath(path, state), roles.toSorted()]);
+  const wanted = new Map(normalize(tags));
+  const roots = Object.fromEntries(normalize(trees));
   // For members that cannot be listed, such as instances, a tree consists of the member alone.
   for (const path of [...Object.keys(roots).filter((root) => !isStoragePath(root)), ...found]) {
     const roles = findTree(roots, path);

@@ -87,7 +87,7 @@ function findImageId(images: readonly Image[], word: string): string {
  * Normalizes a path of role tags: keys by fingerprint, images and packages by id, users by login, roles and policies by name. Names that
  * the account does not have stay unchanged.
  */
-export function normalisePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
+export function normalizePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
   const [collection, name, below, ...rest] = path.split('/');
   if (name === undefined) return path;
   const user = users.find(({ id, login }) => id === name || isSameLogin(login, name));
@@ -107,7 +107,7 @@ export function normalisePath(path: string, { users, policies, roles, keys, imag
 /** Normalized paths that a document mentions, without those of the object storage. */
 export function listMentioned(document: Pick<RbacDocument, 'tags' | 'trees'> | undefined, state: State): string[] {
   const paths = Object.keys({ ...document?.tags, ...document?.trees }).filter((path) => !isStoragePath(path));
-  return [...new Set(paths.map((path) => normalisePath(path, state)))];
+  return [...new Set(paths.map((path) => normalizePath(path, state)))];
 }
 
 /** The path as requests use it: policies by id. @param policies names by id */

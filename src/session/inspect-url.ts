@@ -55,7 +55,7 @@ function listHosts({ protocol, hostname, host, port }: URL, known: readonly (URL
   return [...all].filter((each) => each !== host);
 }
 
-/** A URL, and its target exactly as written: `URL` would normalise parts of it. */
+/** A URL, and its target exactly as written: `URL` would normalize parts of it. */
 function readTarget(text: string): { url: URL; target: string } {
   const [, target = ''] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(text) ?? [];
   if (!URL.canParse(text) || !target.startsWith('/')) {

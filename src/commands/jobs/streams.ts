@@ -97,7 +97,7 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
   type T = JobStreams[N];
   let given = 0;
   let hidden = 0;
-  /** The first records that were yielded, to recognise them in a file with another order. */
+  /** The first records that were yielded, to recognize them in a file with another order. */
   const early: string[] = [];
 
   function remember(record: T): T {

@@ -24,7 +24,7 @@ export async function readRules({ world }: Context, given: readonly string[]): P
 }
 
 /** Normalises spaces and the case of keywords; returns a rule that cannot be parsed unchanged. */
-function normalise(rule: string): string {
+function normalize(rule: string): string {
   try {
     return printRule(parseRule(rule));
   } catch (error) {
@@ -36,7 +36,7 @@ function normalise(rule: string): string {
 /** Removes rules from a list. @throws {UsageError} for a rule that is not in the list */
 export function removeRules(rules: readonly string[], removed: readonly string[], policy: string): string[] {
   const unwanted = removed.map((rule) => {
-    const found = rules.find((each) => each === rule) ?? rules.find((each) => normalise(each) === normalise(rule));
+    const found = rules.find((each) => each === rule) ?? rules.find((each) => normalize(each) === normalize(rule));
     if (found === undefined)
       throw new UsageError(`policy ${policy} has no rule "${rule}"`, { hint: `cloud policies get ${quoteShell(policy)}` });
     return found;

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/command.ts';
 import { contactFields, type Key } from '../../api/resources.ts';
 import type { KeyDocument, RbacDocument, RoleDocument, UserDocument } from '../../rbac/document.ts';
 import type { Role } from '../../lookup/role.ts';
-import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
+import { listTaggable, normalizePath, readState, readTags, type State } from '../../rbac/state.ts';
 import { findTree, isInTree, isStoragePath } from '../../rbac/tree.ts';
 import { readEntryTags } from './entry-tags.ts';
 import { writeMembers } from '../roles/members.ts';
@@ -64,7 +64,7 @@ function foldTrees(tags: Record<string, string[]>, roots: readonly string[], pat
 export async function readAccount(context: Context, roots: readonly string[] = []): Promise<RbacDocument> {
   const state = await readState(context, true);
   const paths = listTaggable(state);
-  const trees = [...new Set(roots.map((root) => (isStoragePath(root) ? root : normalisePath(root, state))))];
+  const trees = [...new Set(roots.map((root) => (isStoragePath(root) ? root : normalizePath(root, state))))];
   const missing = trees.find((root) => !isStoragePath(root) && !paths.includes(root));
   if (missing !== undefined) throw new NotFoundError(`--tree: ${missing} does not exist`);
   const entries = await readEntryTags(context, Object.fromEntries(trees.map((root) => [root, []])));

@@ -11,7 +11,7 @@ import { takeChanges, takeForecast } from '../../rbac/forecast.ts';
 import { listEffects, type Deed, type Effect } from '../../rbac/impact.ts';
 import { plan } from '../../rbac/plan.ts';
 import { readDocument } from '../../rbac/read.ts';
-import { listMentioned, listTaggable, normalisePath, readState, readTags } from '../../rbac/state.ts';
+import { listMentioned, listTaggable, normalizePath, readState, readTags } from '../../rbac/state.ts';
 import { readEntryTags } from './entry-tags.ts';
 import { requireRole } from '../../lookup/find.ts';
 import { readConditions, type Conditions } from '../policies/place.ts';
@@ -43,8 +43,8 @@ function listDeeds(): Deed[] {
 }
 
 /** Paths in a document of resources that no list contains, and that applying the document does not create, rename or delete. */
-function listUnlisted(document: RbacDocument | undefined, normalise: (path: string) => string): string[] {
-  const paths = Object.keys({ ...document?.tags, ...document?.trees }).map(normalise);
+function listUnlisted(document: RbacDocument | undefined, normalize: (path: string) => string): string[] {
+  const paths = Object.keys({ ...document?.tags, ...document?.trees }).map(normalize);
   return paths.filter((path) => /^(machines|networks|fwrules|services)(\/|$)/.test(path));
 }
 
@@ -53,7 +53,7 @@ export async function findEffects(context: Context, proposal: Proposal, conditio
   const { document, deletedRoles, prune } = proposal;
   const state = await readState(context, true);
   const mentioned = listMentioned(document, state);
-  const listed = [...listTaggable(state), ...listUnlisted(document, (path) => normalisePath(path, state))];
+  const listed = [...listTaggable(state), ...listUnlisted(document, (path) => normalizePath(path, state))];
   const entries = await readEntryTags(context, document?.trees);
   const tags = { ...(await readTags(context, [...new Set([...listed, ...mentioned])], state)), ...entries };
   const deletions = deletedRoles.map((word): Pick<Change, 'step'> => ({

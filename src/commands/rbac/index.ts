@@ -17,7 +17,7 @@ import { warnAboutPowers } from './powers.ts';
 import { readDocument } from '../../rbac/read.ts';
 import { describeDocument } from '../../rbac/schema.ts';
 import { changeColumns, describeChange, paintFor, printChange, showChanges, showDiff, wantsText } from './show.ts';
-import { listMentioned, listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
+import { listMentioned, listTaggable, normalizePath, readState, readTags, type State } from '../../rbac/state.ts';
 import { isInTree, readTreePath } from '../../rbac/tree.ts';
 import { readEntryTags } from './entry-tags.ts';
 import { printText } from '../../rbac/yaml.ts';
@@ -41,7 +41,7 @@ async function planFor(context: Context, document: RbacDocument, prune: boolean)
   const isAboutTags = named !== undefined || trees !== undefined;
   const state = await readState(context, isAboutTags);
   const mentioned = listMentioned(document, state);
-  const roots = new Set(Object.keys(trees ?? {}).map((path) => normalisePath(path, state)));
+  const roots = new Set(Object.keys(trees ?? {}).map((path) => normalizePath(path, state)));
   // A renamed entry still has its role tags under the old name.
   const listed = !isAboutTags
     ? []

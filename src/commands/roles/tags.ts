@@ -5,7 +5,7 @@ import { finishChanges } from '../../cli/rows.ts';
 import { checkInterrupted, NotFoundError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
 import { accountWord, findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
-import { listTaggable, normalisePath, readState, toRequestPath } from '../../rbac/state.ts';
+import { listTaggable, normalizePath, readState, toRequestPath } from '../../rbac/state.ts';
 import { listFieldNames } from '../../cli/shapes.ts';
 import { countFailures } from '../../cli/attempts.ts';
 
@@ -39,7 +39,7 @@ interface Tagged {
 async function listTree(context: Context, { path }: Resource): Promise<string[]> {
   const state = await readState(context, true);
   const names = new Map(state.policies.map(({ id, name }) => [id, name]));
-  const root = normalisePath(path, state);
+  const root = normalizePath(path, state);
   const below = listTaggable(state).filter((each) => root === accountWord || each === root || each.startsWith(`${root}/`));
   // Resources that no list contains, such as instances, keep their path.
   return below.length === 0 ? [path] : below.map((each) => toRequestPath(each, names));

@@ -101,6 +101,7 @@ async function judge(attempt: Attempt): Promise<Judgement | undefined> {
   const { action, service } = operation;
   const described = describeCaller(attempt);
   if (described === undefined || caller.kind === 'anonymous') {
+    // Only for its error: a missing entry is a 404 even for callers without permission.
     if (caller.kind !== 'anonymous' && service === 'storage') await describeEntry(attempt);
     return undefined;
   }

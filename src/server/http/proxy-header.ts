@@ -35,7 +35,7 @@ const tcpFamilies: ReadonlyMap<number, { readonly addressBytes: number; readonly
 ]);
 
 /** The canonical form of an address, as used in policies and logs. */
-function normalise(address: string): string {
+function normalize(address: string): string {
   if (isIPv4(address)) return address;
   const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/u.exec(text) ?? [];
@@ -63,7 +63,7 @@ function readFirst(bytes: Buffer): ProxyHeader | undefined {
   if (words.length !== 4 || ![source, target].every((each) => isAddress(each)) || !ports.every(isPort)) {
     throw new InvalidProxyHeader('addresses or ports');
   }
-  return { length, address: normalise(source) };
+  return { length, address: normalize(source) };
 }
 
 /** Throws unless the fields after the addresses end exactly at the end of the header (section 2.2: type, length, value). */
@@ -79,7 +79,7 @@ function checkFields(fields: Buffer): void {
 function writeAddress(bytes: Buffer): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16));
-  return normalise(groups.join(':'));
+  return normalize(groups.join(':'));
 }
 
 function readSecond(bytes: Buffer): ProxyHeader | undefined {

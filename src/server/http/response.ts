@@ -84,7 +84,7 @@ export function writeResult(operation: Operation, result: unknown): HttpResponse
   }
 }
 
-/** Maximum characters of input in a message (enough to recognise it), of a path (the longest name), and of the message itself. */
+/** Maximum characters of input in a message (enough to recognize it), of a path (the longest name), and of the message itself. */
 const inputLimit = 100;
 const pathLimit = 1024;
 const messageLimit = 2000;

@@ -43,7 +43,7 @@ export function redactHeaders(headers: Headers): Headers {
 }
 
 /** The sorted query of a request, without signature and secrets: the same in each run. */
-export function normaliseQuery(target: string): string {
+export function normalizeQuery(target: string): string {
   const mark = target.indexOf('?');
   if (mark === -1) return '';
   const pairs = [...new URLSearchParams(target.slice(mark + 1))].filter(([name]) => !signatureNames.has(name.toLowerCase()));

@@ -4,7 +4,7 @@ import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { bufferBody, readBodyParameters } from '../http/read-parameters.ts';
 import type { RequestKey } from './exchange.ts';
-import { normaliseQuery, redactValue } from './redact.ts';
+import { normalizeQuery, redactValue } from './redact.ts';
 
 /** Headers that select the response. */
 const choosing = ['range', 'content-range', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'location'] as const;
@@ -62,7 +62,7 @@ export async function keyRequest(service: ServiceName, request: Request): Promis
     service,
     method,
     path: target.split('?', 1)[0] ?? '',
-    query: normaliseQuery(target),
+    query: normalizeQuery(target),
     choice: readChoice(request),
   };
   if (body === undefined) return { request, key: () => ({ ...found, sha256: hash(''), size: 0 }) };
