@@ -93,6 +93,9 @@ export const config = object('Settings of an account', {
 });
 export type Config = TypeOf<typeof config>;
 
+/** The states of an image. */
+export const imageStates = ['active', 'unactivated', 'disabled', 'creating', 'failed'] as const;
+
 export const image = object('An image', {
   id: text('UUID'),
   name: text('Name'),
@@ -115,7 +118,7 @@ export const image = object('An image', {
   published_at: optional(text('Time of publication')),
   owner: text('UUID of the owner'),
   public: boolean('Whether every account may use the image'),
-  state: choice('State', ['active', 'unactivated', 'disabled', 'creating', 'failed']),
+  state: choice('State', imageStates),
   tags: optional(map('Tags')),
   eula: optional(text('URL of the licence')),
   acl: optional(list('UUIDs of the accounts that may use a private image')),

@@ -27,8 +27,6 @@ export function explainFailure({ id, name, version, error }: Image): LocalError 
   return new LocalError(`image ${name}@${version} (${id}) could not be created: ${meaning} (${code})`, { hint: advice });
 }
 
-export const imageStates = ['active', 'unactivated', 'disabled', 'creating', 'failed'] as const;
-
 /**
  * Waits until an image has one of `states`. @throws {LocalError} that explains the failure if the image has failed
  * @throws {WaitError} after `limit` milliseconds, an hour by default

@@ -1,5 +1,5 @@
 import { compute as api } from '../../api/compute.ts';
-import { image as imageShape, type Image } from '../../api/resources.ts';
+import { image as imageShape, imageStates, type Image } from '../../api/resources.ts';
 import { andThen } from '../../base/iterate.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { filtersOf, readFilters } from '../../cli/filters.ts';
@@ -8,7 +8,7 @@ import { createAttempts } from '../../cli/attempts.ts';
 import { deleteCommand, getCommand, listCommand, listFieldNames } from '../../cli/shapes.ts';
 import { records, type ColumnSpec } from '../../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
-import { imageStates, waitForState } from './creation.ts';
+import { waitForState } from './creation.ts';
 import { pipeline } from './pipeline.ts';
 import { promote } from './promote.ts';
 import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';
@@ -80,7 +80,7 @@ export const images = group({
       shape: imageShape,
       options: {
         ...filtersOf(api.listImages),
-        state: choice('Filter by state', ['active', 'unactivated', 'disabled', 'creating', 'failed', 'all'], { placeholder: 'STATE' }),
+        state: choice('Filter by state', [...imageStates, 'all'], { placeholder: 'STATE' }),
       },
       fetch: async (invocation) => {
         const { compute, account, options } = invocation;

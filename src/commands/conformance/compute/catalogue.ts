@@ -1,3 +1,4 @@
+import { imageStates } from '../../../api/resources.ts';
 import { readingSection, section } from '../check.ts';
 import { Skip } from '../outcome.ts';
 import type { Shape } from '../shape.ts';
@@ -86,9 +87,8 @@ export const images = section('compute', '4 Images', {
     reads: true,
     run: async (at) => {
       const [active, all] = [await list(at, '/my/images'), await list(at, '/my/images', { state: 'all' })];
-      const states = ['active', 'unactivated', 'disabled', 'creating', 'failed'];
       at.assert(
-        all.length >= active.length && all.every(({ state }) => states.includes(String(state))),
+        all.length >= active.length && all.every(({ state }) => imageStates.some((each) => each === state)),
         'the list is shorter, or has another state',
       );
     },
