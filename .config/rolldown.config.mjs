@@ -98,7 +98,7 @@ const groups = [
   group(
     'tree',
     'transfer/(abilities|close-body|inspect|manifest-name|precondition|retry)',
-    'transfer/tree/(braces|folders|glob|headers|list|listing-check|metadata|role-tags|walk|wildcard)',
+    'transfer/tree/(braces|folders|glob|headers|keep-tags|list|listing-check|metadata|role-tags|walk|wildcard)',
     'transfer/local/(file-state|folders|named-pipe|partial-file|time|write-target)',
     'transfer/upload/parts',
     'commands/stor/(headers|moment|names|paths)',

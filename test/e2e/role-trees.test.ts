@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { useShared } from '../support/shared-service.ts';
 
 /** Role tags of whole trees: directories with what is in them, and collections with their members. */
@@ -49,6 +49,41 @@ test('an object, what is not there, and a role that does not exist', async () =>
   expect(unknown.code).not.toBe(0);
   expect(unknown.stderr).toContain('4 of 4 failed');
   expect(await tagsOf('tree/a')).toEqual(['ops']);
+});
+
+describe('mv keeps role tags', () => {
+  beforeAll(async () => {
+    const made = await user.line(
+      'cloud stor mkdir -p team/secret/in team/open && cloud stor put -q tree/one team/only && cloud stor put -q tree/one plain && cloud stor put -q tree/one team/secret/x && cloud stor put -q tree/one team/secret/in/y',
+    );
+    if (made.code !== 0) throw new Error(made.stderr);
+    for (const path of ['team/only', 'team/secret', 'team/secret/in/y']) await user.json('stor', 'roles', 'set', path, 'ops');
+    for (const path of ['team', 'team/secret/in']) await user.json('stor', 'roles', 'set', path, 'dev');
+  });
+
+  test('of an object, which its directory would tag otherwise', async () => {
+    expect(await user.here(['stor', 'mv', '-q', 'team/only', 'team/renamed'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await user.here(['stor', 'mv', '-q', 'plain', 'team'])).toMatchObject({ code: 0, stderr: '' });
+    expect([await tagsOf('team/renamed'), await tagsOf('team/plain')]).toEqual([['ops'], []]);
+  });
+
+  test('of a directory and everything in it', async () => {
+    expect(await user.here(['stor', 'mv', '-q', 'team/secret', 'team/moved'])).toMatchObject({ code: 0, stderr: '' });
+    const paths = ['', '/in', '/in/y', '/x'].map((path) => `team/moved${path}`);
+    expect(await Promise.all(paths.map(tagsOf))).toEqual([['ops'], ['dev'], ['ops'], []]);
+  });
+
+  test('and warns where the caller may not set them', async () => {
+    await user.here(['local', 'faults', 'add', 'putsnaplink', '403', '--count', '1']);
+    const { code, stderr } = await user.here(['stor', 'mv', '-q', 'team/renamed', 'team/open/renamed']);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(
+        '/demo/stor/team/open/renamed does not have the role tags of /demo/stor/team/renamed (ops): you may not set them',
+      ),
+    ]);
+    expect(await tagsOf('team/open/renamed')).toEqual([]);
+  });
 });
 
 test('a collection is tagged with its members', async () => {

@@ -1,10 +1,9 @@
 import { findSameObject, linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import type { Filter } from '../../transfer/sync/tree.ts';
 import type { Entry } from '../../config/journal.ts';
 import { runPool } from '../../base/parallel.ts';
-import { planSources, type ObjectStep, type Step } from './copy-plan.ts';
+import { planSources, type ObjectStep, type Planning, type Step } from './copy-plan.ts';
 import { explainParent, leaveExisting } from './paths.ts';
 import type { Transfers } from './show.ts';
 import { createChangedMeanwhileError, findReplaceable } from './unnoted-target.ts';
@@ -17,11 +16,9 @@ interface Copied {
 }
 
 /** Options of a copy, and where its notes go. */
-export interface CopyValues {
-  readonly recursive: boolean;
+export interface CopyValues extends Planning {
   readonly noClobber: boolean;
   readonly copy: boolean;
-  readonly filter: Filter;
   /** Name of the command, for hints; `cp` when absent. */
   readonly verb?: 'mv' | 'ln';
   /** Called for objects that are left unchanged. */
@@ -48,8 +45,9 @@ export async function copyObject(
     return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
   }
   const link = chooseLink(options.noClobber, merges, entry);
+  const tagging = await options.tags?.choose(from, to, step.folder === undefined);
   const linked = await leaveExisting(options.noClobber, () =>
-    explainParent(() => link(engine, step, { copiesThrough: options.copy }), `cloud stor ${options.verb ?? 'cp'} -p`),
+    explainParent(() => link(engine, step, { copiesThrough: options.copy, tagging }), `cloud stor ${options.verb ?? 'cp'} -p`),
   );
   if (linked === undefined) {
     options.note?.(`${printRemotePath(to)} exists: left alone`);

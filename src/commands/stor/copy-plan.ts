@@ -2,6 +2,7 @@ import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { createFolder, type Folder, type Making } from '../../transfer/tree/folders.ts';
+import type { TagKeeper } from '../../transfer/tree/keep-tags.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
@@ -21,15 +22,23 @@ export interface ObjectStep {
 /** An object, or a directory to create or remove. */
 export type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
 
+/** What is copied, and how. */
+export interface Planning {
+  readonly recursive: boolean;
+  readonly filter: Filter;
+  /** Keeps the role tags of the sources; absent: copies get those of their directories. */
+  readonly tags?: TagKeeper | undefined;
+}
+
 /** The steps for all sources; a source that cannot be copied is reported and counted, and the others continue. */
 export async function* planSources(
   { engine, tally }: { readonly engine: Engine; readonly tally: Tally },
   targets: ReadonlyMap<RemotePath, RemotePath>,
-  { recursive, filter }: { readonly recursive: boolean; readonly filter: Filter },
+  options: Planning,
   making?: Making,
 ): AsyncGenerator<Step> {
   for (const [from, to] of targets) {
-    const steps = planSource(engine, from, to, recursive, filter, making);
+    const steps = planSource(engine, from, to, options, making);
     const first = await tally.prepare(printRemotePath(from), async () => (await steps.next()).value as Step | undefined);
     if (!first) continue;
     yield first;
@@ -99,8 +108,7 @@ async function* planSource(
   { storage }: Pick<Engine, 'storage'>,
   from: RemotePath,
   to: RemotePath,
-  recursive: boolean,
-  filter: Filter,
+  { recursive, filter, tags }: Planning,
   making?: Making,
 ): AsyncGenerator<Step> {
   const found = await requireThere(storage, from);
@@ -109,7 +117,8 @@ async function* planSource(
     return;
   }
   if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'to copy it recursively: cloud stor cp -r' });
-  const first = createFolder(storage, to, undefined, making);
+  const makingFrom = (path: RemotePath): Making => ({ ...making, ...(tags && { tag: (target) => tags.choose(path, target) }) });
+  const first = createFolder(storage, to, undefined, makingFrom(from));
   const folders = [first];
   if (!filter.isChoosy) yield { kind: 'folder', from, folder: first };
   for await (const { kind, path, rel, entry } of walkRemote(storage, from, { prune: filter.prunes })) {
@@ -117,7 +126,7 @@ async function* planSource(
     else if (kind === 'object' && !filter.hasFile(rel)) continue;
     else if (kind === 'object') yield { kind, from: path, to: joinPath(to, rel), etag: entry.etag, folder: folders.at(-1) };
     else {
-      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1), making);
+      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1), makingFrom(path));
       folders.push(folder);
       if (!filter.isChoosy && !filter.prunes(rel)) yield { kind: 'folder', from: path, folder };
     }

@@ -7,6 +7,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { everything } from '../../transfer/sync/tree.ts';
+import { createTagKeeper } from '../../transfer/tree/keep-tags.ts';
 import { removeEntry } from '../../transfer/tree/remove.ts';
 import { assertWithin } from './copy-any.ts';
 import { assertSeparate, type ObjectStep } from './copy-plan.ts';
@@ -61,7 +62,7 @@ async function moveTargets(
   invocation: Invocation<Arguments, typeof moveOptions>,
   targets: ReadonlyMap<RemotePath, RemotePath>,
 ): Promise<Output | undefined> {
-  const { options, note } = invocation;
+  const { options, note, warn } = invocation;
   const only = await isSingleObject(invocation, targets);
   const declare = (): Work => declareCopy('mv', options, targets);
   return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
@@ -72,7 +73,7 @@ async function moveTargets(
       onFolder: (path: RemotePath) => emptied.push(path),
       moves: true,
     };
-    const values = { ...options, note, ...movingTrees };
+    const values = { ...options, note, ...movingTrees, tags: createTagKeeper(engine.storage, warn) };
     for await (const copied of copyAll(transfers, targets, values, moving)) {
       if (only) note(`${copied.from} -> ${copied.to}`);
       yield copied;
@@ -85,7 +86,7 @@ async function moveTargets(
 export const move = command({
   summary: 'Move or rename objects and trees',
   description:
-    'Each object is linked to its new name, then the old name is deleted. After an interruption, each object has one or both names; to resume, repeat the command with -T. A tree moved to an existing directory is merged into it. An object that would replace a different one is not moved, and is reported.',
+    'Each object is linked to its new name, then the old name is deleted. After an interruption, each object has one or both names; to resume, repeat the command with -T. A tree moved to an existing directory is merged into it. An object that would replace a different one is not moved, and is reported. Role tags are kept.',
   arguments: { path: some('Objects or directories, followed by the target', { values: 'path' }) },
   usage: 'SOURCE... TARGET',
   options: moveOptions,

@@ -5,6 +5,7 @@ import { lazily } from '../../base/lazily.ts';
 import { inspect, type Inspected } from '../inspect.ts';
 import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
+import { withTags, type Tagging } from './keep-tags.ts';
 
 /** The parents of a path that a user can create: not an account's own directory and its roots. */
 function listParents(path: RemotePath): RemotePath[] {
@@ -67,6 +68,8 @@ export interface Making {
   readonly parents?: boolean;
   /** Headers of the new directory. */
   readonly headers?: Headers | undefined;
+  /** Finds the role tags of a new directory, when its parent exists. */
+  readonly tag?: ((path: RemotePath) => Promise<Tagging | undefined>) | undefined;
   /** Only check, for a dry run: nothing is created. */
   readonly dryRun?: boolean;
 }
@@ -76,9 +79,10 @@ export interface Making {
  * @returns false if another client has created the directory meanwhile
  * @throws {UsageError} when the path has become an object
  */
-async function createNew(storage: StorageClient, path: RemotePath, headers?: Headers): Promise<boolean> {
+async function createNew(storage: StorageClient, path: RemotePath, { headers, tag }: Pick<Making, 'headers' | 'tag'>): Promise<boolean> {
+  const tagging = await tag?.(path);
   try {
-    await storage.putDirectory({ ...path, ...(headers && { headers }), ifNoneMatch: '*' });
+    await withTags(tagging, (roleTag) => storage.putDirectory({ ...path, ...(headers && { headers }), roleTag, ifNoneMatch: '*' }));
     return true;
   } catch (error) {
     if (!isConditionFailed(error) || !(await isThereUnseen(storage, path))) throw error;
@@ -91,15 +95,15 @@ async function createNew(storage: StorageClient, path: RemotePath, headers?: Hea
  * @returns true if the directory was created or, in a dry run, would be
  */
 export async function makeFolder(storage: StorageClient, path: RemotePath, options: Making = {}): Promise<boolean> {
-  const { parents = false, headers, dryRun = false } = options;
+  const { parents = false, tag, dryRun = false } = options;
   if (await (parents ? isThereUnseen : isThere)(storage, path)) return false;
   const missing = parents ? await findMissing(storage, path) : [];
   if (dryRun) {
     if (!parents) await assertParent(storage, path);
     return true;
   }
-  for (const parent of missing) await createNew(storage, parent);
-  return await createNew(storage, path, headers);
+  for (const parent of missing) await createNew(storage, parent, { tag });
+  return await createNew(storage, path, options);
 }
 
 /** A directory that is created when the first entry is to be stored in it. */
@@ -114,8 +118,7 @@ export function createFolder(storage: StorageClient, path: RemotePath, parent?: 
   async function make(): Promise<boolean> {
     const isNew = await parent?.ready();
     if (isNew !== true) return await makeFolder(storage, path, making);
-    const { headers, dryRun = false } = making;
-    return dryRun || (await createNew(storage, path, headers));
+    return making.dryRun === true || (await createNew(storage, path, making));
   }
   return { path, ready: lazily(make) };
 }

@@ -4,6 +4,7 @@ import { trackTransfer, type Engine } from '../engine.ts';
 import { closeBody } from '../close-body.ts';
 import { openObject, readObject } from '../download/download.ts';
 import { isStoredHeader } from './headers.ts';
+import { withTags, type Tagging } from './keep-tags.ts';
 import { inspect } from '../inspect.ts';
 import { encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 import { checkPrecondition, isConditionFailed, type Precondition } from '../precondition.ts';
@@ -11,6 +12,13 @@ import { tryAgain } from '../retry.ts';
 
 /** What must exist at the target: this version or, with `*`, nothing. */
 export type LinkCondition = Pick<Precondition, 'ifMatch' | 'ifNoneMatch'>;
+
+/** How an object gets another name. */
+export interface LinkOptions {
+  /** Copy the bytes through this machine where the service refuses links. */
+  readonly copiesThrough: boolean;
+  readonly tagging?: Tagging | undefined;
+}
 
 /** An object and the additional name that it gets. */
 export interface LinkStep {
@@ -47,14 +55,21 @@ interface CopySource {
 }
 
 /** Copies an object's bytes and headers through this machine. */
-export async function copyThrough(engine: Engine, source: CopySource, target: RemotePath, condition: LinkCondition): Promise<Linked> {
+export async function copyThrough(
+  engine: Engine,
+  source: CopySource,
+  target: RemotePath,
+  options: LinkCondition & Pick<LinkOptions, 'tagging'>,
+): Promise<Linked> {
+  const { tagging, ...condition } = options;
   return await trackTransfer(engine, printRemotePath(target), undefined, async (ticket) => {
-    const response = await tryAgain(async () => {
+    const copy = async (roleTag?: string): Promise<Headers> => {
       const opened = await openObject(source.engine, source.path, source.etag);
       const stored = await engine.storage
         .putObject({
           ...target,
           ...condition,
+          roleTag,
           headers: pickStoredHeaders(opened.headers),
           durabilityLevel: opened.headers['durability-level'],
           contentMd5: opened.md5,
@@ -71,7 +86,8 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
       throw new NetworkError(`${printRemotePath(target)} was damaged in transit: the MD5 at the service differs`, {
         code: 'DamagedUpload',
       });
-    }, engine);
+    };
+    const response = await withTags(tagging, (roleTag) => tryAgain(() => copy(roleTag), engine));
     return { how: 'copy', etag: response['etag'] ?? '' };
   });
 }
@@ -84,18 +100,19 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
 export async function linkObject(
   engine: Engine,
   { from: source, to: target }: LinkStep,
-  { copiesThrough, ifMatch, ifNoneMatch }: LinkCondition & { readonly copiesThrough: boolean },
+  { copiesThrough, tagging, ifMatch, ifNoneMatch }: LinkCondition & LinkOptions,
 ): Promise<Linked> {
   // Services compare `If-Match` with the etag of the source: the version of the target is checked directly before the request.
   if (ifMatch !== undefined) await checkPrecondition(engine.storage, target, { ifMatch });
   const condition = { ifNoneMatch };
   try {
     const location = encodeRemotePath(source);
-    const response = await tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, location }), engine);
+    const link = (roleTag?: string) => tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, roleTag, location }), engine);
+    const response = await withTags(tagging, link);
     return { how: 'link', etag: response['etag'] ?? '' };
   } catch (error) {
     if (!isLinkRefused(error, source, target)) throw error;
-    if (copiesThrough) return await copyThrough(engine, { engine, path: source }, target, { ifMatch, ifNoneMatch });
+    if (copiesThrough) return await copyThrough(engine, { engine, path: source }, target, { ifMatch, ifNoneMatch, tagging });
     const hint = 'to copy the bytes through this machine instead: --copy';
     throw new ApiError(error.status, error.code, error.message, { requestId: error.requestId, hint });
   }
@@ -106,7 +123,7 @@ export async function linkObject(
  * of a link, so the target is checked before.
  * @throws {ApiError} 412 when something exists there
  */
-export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
+export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options: LinkOptions): Promise<Linked> {
   const { to, etag } = step;
   const refusal = new ApiError(412, 'PreconditionFailed', `${printRemotePath(to)} exists: left alone`);
   if (await inspect(engine.storage, to)) throw refusal;
@@ -152,7 +169,7 @@ export async function requireSameObject(
  * Creates another name for an object in a directory that existed before. If the same object has that name, an interrupted run created it.
  * @throws {ApiError} 412 when another object exists there
  */
-export async function linkUnlessOther(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
+export async function linkUnlessOther(engine: Engine, step: LinkStep, options: LinkOptions): Promise<Linked> {
   try {
     return await linkWhereNothingIs(engine, step, options);
   } catch (error) {
