@@ -86,6 +86,47 @@ describe('mv keeps role tags', () => {
   });
 });
 
+describe('backups and snapshots are not more readable than what they keep', () => {
+  const tag = (path: string, ...roles: string[]): Promise<unknown> => user.json('stor', 'roles', 'set', path, ...roles);
+
+  test('--backup-dir keeps role tags of objects and directories', async () => {
+    await user.line(
+      'mkdir -p kept/secret && echo 1 > kept/secret/s && echo 1 > kept/open && cloud stor put -q -r -T kept kept && cloud stor mkdir -q old',
+    );
+    await tag('old', 'dev');
+    await tag('kept/secret', 'ops');
+    await tag('kept/secret/s', 'ops');
+    await user.line('echo two > kept/secret/s; echo two > kept/open');
+    expect(await user.here(['stor', 'sync', 'kept', 'stor:kept', '--backup-dir', 'stor:old', '-q'])).toMatchObject({ code: 0, stderr: '' });
+    await user.line('echo three > kept/secret/s');
+    expect(await user.here(['stor', 'put', '-qrT', 'kept', 'kept', '--backup-dir', 'old'])).toMatchObject({ code: 0, stderr: '' });
+    const paths = ['secret', 'secret/s', 'secret/s.~1~', 'open'].map((path) => `old/${path}`);
+    expect(await Promise.all(paths.map(tagsOf))).toEqual([['ops'], ['ops'], ['ops'], []]);
+  });
+
+  test('a snapshot keeps role tags, and restore brings them back with what is missing', async () => {
+    await user.line(
+      'mkdir -p shot/secret && echo 1 > shot/secret/s && echo 1 > shot/open && echo 1 > shot/there && cloud stor put -q -r -T shot shot',
+    );
+    for (const path of ['shot', 'shot/there']) await tag(path, 'dev');
+    for (const path of ['shot/secret', 'shot/secret/s']) await tag(path, 'ops');
+    expect(await user.here(['stor', 'snapshot', 'create', 'shot@one', '-q'])).toMatchObject({ code: 0, stderr: '' });
+    const found = await user.json<{ path: string }[]>('stor', 'find', '.snapshots/stor%2Fshot/trees', '--literal');
+    const [, root = '', ...links] = found.map(({ path }) => path);
+    const tags = await Promise.all(links.map(async (path) => [path.split('/').at(-1), ...(await tagsOf(path))].join(' ')));
+    expect([await tagsOf(root), tags.toSorted()]).toEqual([['dev'], ['open', 's ops', 'secret ops', 'there dev']]);
+    await user.here(['stor', 'rm', '-ryq', 'shot/secret', 'shot/open']);
+    await user.here(['stor', 'put', '-q', '-', 'shot/there'], { input: 'changed' });
+    await tag('shot/there', 'ops');
+    expect(await user.here(['stor', 'snapshot', 'restore', 'shot@one', '-q'])).toMatchObject({ code: 0, stderr: '' });
+    const paths = ['', '/secret', '/secret/s', '/open', '/there'].map((path) => `shot${path}`);
+    expect(await Promise.all(paths.map(tagsOf))).toEqual([['dev'], ['ops'], ['ops'], [], ['ops']]);
+    await user.here(['stor', 'rm', '-ryq', 'shot']);
+    expect(await user.here(['stor', 'snapshot', 'restore', 'shot@one', '-q'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await Promise.all(paths.map(tagsOf))).toEqual([['dev'], ['ops'], ['ops'], [], ['dev']]);
+  });
+});
+
 test('a collection is tagged with its members', async () => {
   await user.here(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin', '--wait'], { input: 'open sesame 1' });
   const names = (tagged: readonly { name: string; 'role-tag': string[] }[]): string[] =>

@@ -1,4 +1,5 @@
 import { createContradiction, UsageError } from '../../base/errors.ts';
+import type { Context } from '../../cli/command.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -56,10 +57,14 @@ export interface PutKeeper {
 }
 
 /** Without `--backup-dir` nothing is kept. Where the service refuses links, the bytes are copied. */
-export function createPutKeeper(engine: Engine, place: PutBackup | undefined, isResumed: boolean): PutKeeper {
+export function createPutKeeper(
+  { warn, resumed }: Pick<Context, 'warn' | 'resumed'>,
+  engine: Engine,
+  place: PutBackup | undefined,
+): PutKeeper {
   if (!place) return { keep: async (_source, _target, options) => options };
   const { root, directory } = place;
-  const backup = createBackup(engine, { kind: 'remote', root }, { kind: 'remote', root: directory }, true);
+  const backup = createBackup(engine, { kind: 'remote', root }, { kind: 'remote', root: directory }, { copiesThrough: true, warn });
   return {
     keep: async (source, target, options) => {
       if (hasCondition(options)) await checkPrecondition(engine.storage, target, options);
@@ -68,7 +73,7 @@ export function createPutKeeper(engine: Engine, place: PutBackup | undefined, is
       const etag = found?.headers['etag'];
       if (etag === undefined) return { ...options, ifNoneMatch: '*' };
       // An object that a killed run stored before it could note so is not an earlier version.
-      const isOwn = isResumed && source.kind === 'file' && (await isStoredAlready(engine, source, target)) !== undefined;
+      const isOwn = resumed !== undefined && source.kind === 'file' && (await isStoredAlready(engine, source, target)) !== undefined;
       if (!isOwn) await backup.keepObject(target, etag);
       return { ...options, ifMatch: etag };
     },

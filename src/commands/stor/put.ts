@@ -185,7 +185,7 @@ export const put = command({
       return await runTransfer(invocation, options, declare, rowShape, async (engine) => {
         engine.monitor.expect(1, 0);
         const storing = createStoring(invocation, options);
-        const putting = { engine, entry: undefined, storing, keeper: createPutKeeper(engine, backup, false) };
+        const putting = { engine, entry: undefined, storing, keeper: createPutKeeper(invocation, engine, backup) };
         try {
           return await storeNamed(invocation, putting, { label: first, target: place(first) }, options);
         } finally {
@@ -200,7 +200,7 @@ export const put = command({
     return await runTransfers(invocation, options, running, rowShape, async function* (transfers) {
       const { engine, tally } = transfers;
       const storing = createStoring(invocation, options);
-      const putting = { ...transfers, storing, keeper: createPutKeeper(engine, backup, resumed !== undefined) };
+      const putting = { ...transfers, storing, keeper: createPutKeeper(invocation, engine, backup) };
       const work = async (step: Step): Promise<Stored | undefined> => {
         if (step.kind === 'file') return await putInFolder(putting, step, options);
         if (step.kind === 'folder') {

@@ -90,7 +90,7 @@ export async function runSync(
     if (!isThere && to.kind === 'local') makeFolders(to.root);
     const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;
     const lost = await createLostHeaders(invocation, to, options);
-    const backup = backupRoot && createBackup(engine, to, backupRoot, options.copy);
+    const backup = backupRoot && createBackup(engine, to, backupRoot, { copiesThrough: options.copy, warn: invocation.warn });
     const storing = createStoring(context, options);
     const steps = syncSides(engine, {
       task,

@@ -14,8 +14,9 @@ import { isConditionFailed } from '../precondition.ts';
 import { createFolders } from '../sync/execute.ts';
 import { mergeSides, nothing, type Pair } from '../sync/merge.ts';
 import { describeEntry, type Item } from '../sync/tree.ts';
-import { makeFolder, type Folder } from '../tree/folders.ts';
+import { makeFolder, type Folder, type Making as FolderMaking } from '../tree/folders.ts';
 import { decodeStored } from '../tree/headers.ts';
+import type { TagKeeper } from '../tree/keep-tags.ts';
 import { linkObject, type Linked } from '../tree/link.ts';
 import { removeEntry } from '../tree/remove.ts';
 import { walkRemote } from '../tree/walk.ts';
@@ -58,6 +59,13 @@ interface Making {
   readonly marker: RemotePath;
   readonly base: Snapshot | undefined;
   readonly copiesThrough: boolean;
+  readonly tags: TagKeeper;
+}
+
+/** How the directories of a tree are created: with the role tags of those that they mirror. */
+function tagTree({ home, head, tags }: Pick<Making, 'home' | 'head' | 'tags'>): FolderMaking {
+  const root = joinPath(home.trees, head.tree).path;
+  return { tag: (path) => tags.choose({ ...home.directory, path: home.directory.path + path.path.slice(root.length) }, path) };
 }
 
 async function* listSource({ engine, home: { directory } }: Making): AsyncGenerator<Item> {
@@ -69,7 +77,7 @@ async function* listSource({ engine, home: { directory } }: Making): AsyncGenera
 /** The entries of the directory, each with its counterpart in the base and the directory that its link is stored in. */
 async function* listJobs(making: Making): AsyncGenerator<Job> {
   const { engine, home, head, base } = making;
-  const folders = createFolders(engine);
+  const folders = createFolders(engine, undefined, tagTree(making));
   const earlier = base ? readItems(engine, home, base.name, base.etag) : nothing<SnapshotItem>();
   for await (const pair of mergeSides(listSource(making), earlier, [])) {
     if (!pair.from) continue;
@@ -82,7 +90,7 @@ async function* listJobs(making: Making): AsyncGenerator<Job> {
 async function describeFolder({ engine, home }: Making, { rel }: Item): Promise<ManifestEntry> {
   const found = await inspect(engine.storage, joinPath(home.directory, rel));
   const { 'content-type': _, ...headers } = found?.type === 'directory' ? decodeStored(found.headers) : {};
-  return { rel, type: 'directory', ...(Object.keys(headers).length > 0 && { headers }) };
+  return { rel, type: 'directory', ...(Object.keys(headers).length > 0 && { headers }), roleTag: found?.headers['role-tag'] ?? '' };
 }
 
 /** True if the base has an object with the same content and headers. Its time only counts if that was past when the base was started. */
@@ -92,9 +100,10 @@ function isUnchanged({ from, to }: Pair<SnapshotItem>): boolean {
 }
 
 /** Creates a link; undefined when its source has been removed since the listing. */
-async function linkWhatIsThere({ engine, copiesThrough }: Making, from: RemotePath, to: RemotePath): Promise<Linked | undefined> {
+async function linkWhatIsThere({ engine, copiesThrough, tags }: Making, from: RemotePath, to: RemotePath): Promise<Linked | undefined> {
   try {
-    return await trackTransfer(engine, printRemotePath(from), 0, () => linkObject(engine, { from, to }, { copiesThrough }));
+    const tagging = await tags.choose(from, to);
+    return await trackTransfer(engine, printRemotePath(from), 0, () => linkObject(engine, { from, to }, { copiesThrough, tagging }));
   } catch (error) {
     const mayBeGone = error instanceof ApiError && (error.status === 404 || error.code.startsWith('LinkNotObject'));
     if (mayBeGone && (await inspect(engine.storage, from))?.type !== 'object') return undefined;
@@ -216,8 +225,15 @@ async function findTime(engine: Engine, { unfinished }: SnapshotHome, tree: stri
   throw new LocalError(`${printRemotePath(joinPath(unfinished, tree))} was deleted while the snapshot was being created`);
 }
 
+interface CreateOptions {
+  readonly name: string;
+  readonly copiesThrough: boolean;
+  /** Keeps the role tags: a snapshot is not more readable than its directory. */
+  readonly tags: TagKeeper;
+}
+
 /** Starts a snapshot: the marker protects its tree from `collectLinks`. */
-async function begin(engine: Engine, home: SnapshotHome, name: string, copiesThrough: boolean): Promise<Making> {
+async function begin(engine: Engine, home: SnapshotHome, { name, copiesThrough, tags }: CreateOptions): Promise<Making> {
   if ((await inspect(engine.storage, home.directory))?.type !== 'directory')
     throw new UsageError(`${printRemotePath(home.directory)}: no such directory`);
   if (await inspect(engine.storage, joinPath(home.manifests, name))) throw createExistsError(home, name);
@@ -230,7 +246,7 @@ async function begin(engine: Engine, home: SnapshotHome, name: string, copiesThr
   // Read after storing the marker: `confirmWhole` notices if the base is deleted after this.
   const base = (await listSnapshots(engine, home)).findLast(({ state }) => state === 'whole');
   const head = { snapshot: 1, directory: printRemotePath(home.directory), name, tree, created, base: base?.name } as const;
-  return { engine, home, head, marker, base, copiesThrough };
+  return { engine, home, head, marker, base, copiesThrough, tags };
 }
 
 /**
@@ -238,15 +254,11 @@ async function begin(engine: Engine, home: SnapshotHome, name: string, copiesThr
  * state of some moment during the creation. The snapshot is unfinished until its manifest is stored and everything it needs is confirmed to
  * exist.
  */
-export async function createSnapshot(
-  engine: Engine,
-  home: SnapshotHome,
-  { name, copiesThrough }: { readonly name: string; readonly copiesThrough: boolean },
-): Promise<Created> {
-  const making = await begin(engine, home, name, copiesThrough);
+export async function createSnapshot(engine: Engine, home: SnapshotHome, options: CreateOptions): Promise<Created> {
+  const making = await begin(engine, home, options);
   const folder = mkdtempSync(join(tmpdir(), 'cloud-snapshot-'));
   try {
-    await makeFolder(engine.storage, joinPath(home.trees, making.head.tree));
+    await makeFolder(engine.storage, joinPath(home.trees, making.head.tree), tagTree(making));
     const file = join(folder, 'manifest');
     const created = await writeManifest(making, file);
     await storeManifest(making, file, created);

@@ -42,6 +42,8 @@ export interface ManifestEntry {
   readonly tree?: string | undefined;
   /** Headers of a directory. Those of an object are in its link. */
   readonly headers?: Headers | undefined;
+  /** Role tags of a directory, separated by commas; absent in snapshots of earlier releases. Those of an object are in its link. */
+  readonly roleTag?: string | undefined;
 }
 
 /** The last line. */

@@ -9,6 +9,7 @@ import { makeWay } from '../local/folders.ts';
 import { joinPath, parentOf, printRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
 import { makeFolder } from '../tree/folders.ts';
+import { createTagKeeper, type Tagging } from '../tree/keep-tags.ts';
 import { linkUnlessOther } from '../tree/link.ts';
 import { createChangedError, expectState, isExpected, type Expected, type Step } from './steps.ts';
 import type { Side } from './tree.ts';
@@ -108,15 +109,29 @@ function backUpFiles(root: string): Backup {
   };
 }
 
-/** Keeps objects below a remote directory, as links, which copy no bytes. */
-function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, copiesThrough: boolean): Backup {
+/** How objects are kept. */
+export interface KeepOptions {
+  /** Copy the bytes through this machine where the service refuses links. */
+  readonly copiesThrough: boolean;
+  /** Called for each backup that does not have the role tags of what it keeps. */
+  readonly warn: (message: string) => void;
+}
+
+/** Keeps objects below a remote directory, as links, which copy no bytes. Backups have the role tags of what they keep. */
+function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, { copiesThrough, warn }: KeepOptions): Backup {
+  const tags = createTagKeeper(engine.storage, warn);
+  /** The tags of a backup directory: those of the directory whose entries it keeps; undefined for a directory above all of them. */
+  async function tag(path: RemotePath): Promise<Tagging | undefined> {
+    const isWithin = `${path.path}/`.startsWith(`${root.path}/`);
+    return isWithin ? await tags.choose({ ...target, path: target.path + path.path.slice(root.path.length) }, path) : undefined;
+  }
   const made = new Map<string, Promise<unknown>>();
   async function makeParent(path: RemotePath): Promise<void> {
     const parent = parentOf(path);
     if (!parent) return;
     const key = printRemotePath(parent);
     // Concurrent steps need the same directory.
-    const making = made.get(key) ?? makeFolder(engine.storage, parent, { parents: true });
+    const making = made.get(key) ?? makeFolder(engine.storage, parent, { parents: true, tag });
     made.set(key, making);
     making.catch(() => void made.delete(key));
     await making;
@@ -127,7 +142,7 @@ function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, cop
       const to = joinPath(root, name);
       await makeParent(to);
       try {
-        await linkUnlessOther(engine, { from: path, to, etag }, { copiesThrough });
+        await linkUnlessOther(engine, { from: path, to, etag }, { copiesThrough, tagging: await tags.choose(path, to) });
         return;
       } catch (error) {
         if (!isConditionFailed(error)) throw error;
@@ -147,7 +162,7 @@ function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, cop
 }
 
 /** Keeps what is replaced or deleted on a side below a directory of the same side. */
-export function createBackup(engine: Engine, to: Side, root: Side, copiesThrough: boolean): Backup {
+export function createBackup(engine: Engine, to: Side, root: Side, options: KeepOptions): Backup {
   if (root.kind === 'local') return backUpFiles(root.root);
-  return backUpObjects(engine, root.root, to.kind === 'remote' ? to.root : root.root, copiesThrough);
+  return backUpObjects(engine, root.root, to.kind === 'remote' ? to.root : root.root, options);
 }

@@ -6,8 +6,9 @@ import { lazily } from '../../base/lazily.ts';
 import type { Engine } from '../engine.ts';
 import { fetchFile } from '../download/fetch-file.ts';
 import { readState, type FileState } from '../local/file-state.ts';
-import { createFolder, type Folder } from '../tree/folders.ts';
+import { createFolder, type Folder, type Making } from '../tree/folders.ts';
 import { inspect } from '../inspect.ts';
+import type { TagKeeper } from '../tree/keep-tags.ts';
 import { linkObject } from '../tree/link.ts';
 import { makeLocalFolder, makeWay } from '../local/folders.ts';
 import { hashFile } from '../local/walk.ts';
@@ -52,6 +53,8 @@ export interface CopyOptions {
   readonly between?: Between | undefined;
   /** Objects of another account are copied through this machine when links are refused. */
   readonly copiesThrough: boolean;
+  /** Gives new links the role tags of their sources; absent: they get those of their directory. */
+  readonly tags?: TagKeeper | undefined;
 }
 
 /** Directories that steps store into, created when the first step needs them. Steps arrive in the order of `comparePaths`. */
@@ -62,7 +65,7 @@ export interface Folders {
 }
 
 /** Keeps the directories from the root down to the latest one. */
-export function createFolders(engine: Engine, backup?: Backup): Folders {
+export function createFolders(engine: Engine, backup?: Backup, making?: Making): Folders {
   const stack: Folder[] = [];
   function settle(path: RemotePath): Folder | undefined {
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
@@ -75,7 +78,7 @@ export function createFolders(engine: Engine, backup?: Backup): Folders {
     find: settle,
     add: (path, replacing) => {
       const parent = settle(path);
-      const plain = createFolder(engine.storage, path, parent);
+      const plain = createFolder(engine.storage, path, parent, making);
       const folder =
         replacing?.etag === undefined || replacing.etag === ''
           ? plain
@@ -229,7 +232,8 @@ async function linkRemote(engine: Engine, source: RemotePath, target: RemotePath
   // The specification does not define conditions for links, so a service may ignore them: the target is checked before.
   if ((await lookAt(engine, target, step)) === 'done') return {};
   try {
-    await linkObject(engine, { from: source, to: target }, { copiesThrough, ...conditionOf(expected) });
+    const tagging = expected === '' ? await options.tags?.choose(source, target) : undefined;
+    await linkObject(engine, { from: source, to: target }, { copiesThrough, tagging, ...conditionOf(expected) });
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
     if ((await lookAt(engine, target, step)) !== 'done') throw createChangedError(printRemotePath(target));

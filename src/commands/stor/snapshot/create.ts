@@ -3,6 +3,7 @@ import { flag, one } from '../../../cli/parameters.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath } from '../../../transfer/path.ts';
 import { createSnapshot } from '../../../transfer/snapshot/create.ts';
 import { locateHome, splitSnapshotName } from '../../../transfer/snapshot/place.ts';
+import { createTagKeeper } from '../../../transfer/tree/keep-tags.ts';
 import { transferOptions } from '../engine.ts';
 import { runTransfers } from '../show.ts';
 
@@ -22,7 +23,7 @@ export const create = command({
     ...transferOptions,
   },
   run: async (invocation) => {
-    const { args, options, account, world, note } = invocation;
+    const { args, options, account, world, note, warn } = invocation;
     const path = readRemotePath(args.directory, account);
     const { directory, name } = splitSnapshotName(path) ?? { directory: path, name: nameByTime(world.now()) };
     const home = locateHome(directory);
@@ -33,7 +34,11 @@ export const create = command({
       { only: true, bulk: true },
       { ...shape, fields: ['directories', 'gone', 'base'] },
       async function* ({ engine }) {
-        const created = await createSnapshot(engine, home, { name, copiesThrough: options.copy });
+        const created = await createSnapshot(engine, home, {
+          name,
+          copiesThrough: options.copy,
+          tags: createTagKeeper(engine.storage, warn),
+        });
         const { objects, linked, gone } = created;
         const left = gone === 0 ? '' : `; ${gone} were deleted meanwhile and are not included`;
         note(`Created ${printRemotePath(directory)}@${name}: ${objects} objects, ${linked} of them new or changed${left}`);

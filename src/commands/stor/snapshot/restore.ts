@@ -5,12 +5,13 @@ import { andThen } from '../../../base/iterate.ts';
 import { records } from '../../../output/kinds.ts';
 import type { Engine } from '../../../transfer/engine.ts';
 import { inspect } from '../../../transfer/inspect.ts';
-import { printRemotePath, readRemotePath, type RemotePath } from '../../../transfer/path.ts';
+import { joinPath, printRemotePath, readRemotePath, type RemotePath } from '../../../transfer/path.ts';
 import { compareSnapshots, restoreFolderHeaders, snapshotSide } from '../../../transfer/snapshot/restore.ts';
 import { isInSnapshots } from '../../../transfer/snapshot/place.ts';
 import type { Step } from '../../../transfer/sync/steps.ts';
 import type { Filter, Side } from '../../../transfer/sync/tree.ts';
 import { makeFolder } from '../../../transfer/tree/folders.ts';
+import { createTagKeeper, type Tagging } from '../../../transfer/tree/keep-tags.ts';
 import { createEngine, createTally, transferOptions, type Tally } from '../engine.ts';
 import { filterOptions, readFilter } from '../filters.ts';
 import { confirmDeletion, guardOptions } from '../guard.ts';
@@ -44,21 +45,30 @@ async function* restoreSteps(
 ): AsyncGenerator<Step> {
   const { home, snapshot } = await findNamed(context, engine, word);
   const target = given.target ?? home.directory;
+  const tags = createTagKeeper(engine.storage, context.warn);
   const isThere = await findTarget(engine, target);
   if (!isThere && dryRun) yield { action: 'mkdir', rel: '', to: { kind: 'remote', path: target }, reason: 'new' };
-  else if (!isThere) await makeFolder(engine.storage, target, { parents: true });
+  const root = joinPath(home.trees, snapshot.tree);
+  const tag = (path: RemotePath): Promise<Tagging | undefined> =>
+    path.path === target.path ? tags.choose(root, path) : Promise.resolve(undefined);
+  if (!isThere && !dryRun) await makeFolder(engine.storage, target, { parents: true, tag });
   const report = reportTo(tally);
   const common = { filter, dryRun, report };
   const from = snapshotSide(engine, home, snapshot);
   const to: Side = { kind: 'remote', root: target };
-  yield* compareSnapshots(engine, { ...common, from, to, deletes, isEmpty: !isThere && dryRun, copiesThrough: copy });
-  yield* restoreFolderHeaders(engine, home, snapshot, { ...common, target });
+  const made = new Set<string>();
+  const steps = compareSnapshots(engine, { ...common, from, to, deletes, isEmpty: !isThere && dryRun, copiesThrough: copy, tags });
+  for await (const step of steps) {
+    if (step.action === 'mkdir') made.add(step.rel);
+    yield step;
+  }
+  yield* restoreFolderHeaders(engine, home, snapshot, { ...common, target, made, warn: context.warn });
 }
 
 export const restore = command({
   summary: 'Restore a directory from a snapshot',
   description:
-    'What is missing or differs, in content or stored headers, becomes a link of what the snapshot has: no bytes move. Each step is done only where the target is as it was when it was compared; what another client writes meanwhile is left alone and reported. What came since the snapshot stays, unless --delete is given. Role tags are those of the directory that is written to.',
+    'What is missing or differs, in content or stored headers, becomes a link of what the snapshot has: no bytes move. Each step is done only where the target is as it was when it was compared; what another client writes meanwhile is left alone and reported. What came since the snapshot stays, unless --delete is given. What is missing gets the role tags that it had; what is there keeps its own.',
   arguments: { snapshot: one('Snapshot: DIR@NAME', { values: 'path' }) },
   usage: 'DIR@NAME',
   options: {
