@@ -41,8 +41,7 @@ test('the guided tour passes from a recording, with the cloud stopped', async ()
   expect(key.filter((line) => text.includes(line))).toEqual([]);
   expect(text).not.toMatch(/signature="|[?&]signature=|PRIVATE KEY/iu);
   writeFileSync(join(folder, 'notes.txt'), 'Other words.\n');
-  const other = await user.cloud(['local', 'run', '--replay', 'tour.jsonl', '--', 'cloud', 'stor', 'put', 'notes.txt', 'photos/2024'], {
-    cwd: folder,
-  });
+  const line = ['cloud', 'stor', 'put', '-T', 'notes.txt', 'photos/2024/notes.txt'];
+  const other = await user.cloud(['local', 'run', '--replay', 'tour.jsonl', '--', ...line], { cwd: folder });
   expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('it was sent with another one') as string });
 });
