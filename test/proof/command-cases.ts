@@ -6,6 +6,8 @@
 /** A command that only reads: whatever it prints with exit code 0 is what it prints when nothing is damaged. */
 export interface ReadCase {
   readonly line: string;
+  /** The command reads several items, and says of each that it failed. */
+  readonly several?: true;
 }
 
 /** A command that changes something. */
@@ -36,6 +38,8 @@ cloud jobs run --name sample --map 'wc -l' w/reads/tree/a/b/g1 w/reads/tree/a/b/
 cloud mpu create w/reads/assembled -o name > upload && cloud mpu put-part $(cat upload) 0 part
 cloud rbac export > rbac.yaml
 `;
+
+const severalObjects = 'stor cat w/reads/tree/a/b/g1 w/reads/large';
 
 export const reads: readonly ReadCase[] = [
   'account get -j',
@@ -80,7 +84,7 @@ export const reads: readonly ReadCase[] = [
   'stor du w/reads -j',
   'stor tree w/reads',
   'stor stat w/reads/large -j',
-  'stor cat w/reads/tree/a/b/g1 w/reads/large',
+  severalObjects,
   'stor get w/reads/large',
   'stor get w/reads/large -P 4',
   'stor meta get w/reads/large -j',
@@ -100,7 +104,7 @@ export const reads: readonly ReadCase[] = [
   'jobs errors sample -j',
   'jobs wait sample',
   'jobs watch sample',
-].map((line) => ({ line }));
+].map((line) => ({ line, ...(line === severalObjects && { several: true }) }));
 
 const makesKey = "ssh-keygen -q -t ecdsa -N '' -f key.NAME";
 const makesUser = 'cloud users create NAME --email NAME@example.com --password-file password';
