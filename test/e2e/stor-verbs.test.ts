@@ -162,7 +162,7 @@ test('du sums up, tree draws names that cannot break the drawing', async () => {
     '├── e/',
     '│   └── f.txt',
     '└── g.bin',
-    '1 directories, 3 objects',
+    '1 directory, 3 objects',
   ]);
 });
 

@@ -1,5 +1,6 @@
 import { command, type Context } from '../../cli/command.ts';
 import { number, some } from '../../cli/parameters.ts';
+import { countOf } from '../../base/count.ts';
 import { flatMapEach } from '../../base/iterate.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { drawBar } from '../../output/bar.ts';
@@ -142,7 +143,7 @@ async function* drawTree(visits: AsyncIterable<Visit>, root: string, show: (text
     if (kind === 'enter') directories += 1;
     else objects += 1;
   }
-  yield Buffer.from(`${directories} directories, ${objects} objects\n`);
+  yield Buffer.from(`${countOf(directories, 'directory', 'directories')}, ${countOf(objects, 'object')}\n`);
 }
 
 function listTree(visits: AsyncIterable<Visit>): AsyncGenerator<object> {
