@@ -66,7 +66,7 @@ const groups = [
   // Every noun.
   group(
     'nouns',
-    'cli/(attempts|command|datacenters|finish|shapes|prompt|input|wait|from|filters|named|rows)',
+    'cli/(attempts|command|datacenters|shapes|prompt|input|wait|from|filters|named|rows)',
     'base/(absent-file|batches|calendar|count|iterate|newest|parallel|private-lines|uuid)',
     'lookup/(find|role|images|served)',
     'output/(bar|bottom-lines|units|field|spinner)',

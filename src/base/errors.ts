@@ -227,6 +227,16 @@ export function isAbsence(error: unknown): boolean {
   return isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
+/** Returns undefined for a path that does not exist in the sense of `isAbsence`. @throws every other error */
+export function unlessAbsent<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
 /** For `catch`: undefined if a file or folder does not exist. @throws every other error */
 export function ignoreAbsence(error: unknown): undefined {
   if (!isSystemError(error) || error.code !== 'ENOENT') throw error;

@@ -1,16 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isAbsence, UsageError } from '../../base/errors.ts';
+import { unlessAbsent, UsageError } from '../../base/errors.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 
 /** True if a local path exists and is a directory. */
 export function isFolder(file: string): boolean {
-  try {
-    return statSync(file).isDirectory();
-  } catch (error) {
-    if (isAbsence(error)) return false;
-    throw error;
-  }
+  return unlessAbsent(() => statSync(file))?.isDirectory() === true;
 }
 
 /** The local file for a remote name inside a directory. A hostile service cannot name a file outside it. */

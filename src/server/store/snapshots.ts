@@ -4,7 +4,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SnapshotInfo } from '../../api/control.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
-import { isAbsence, NotFoundError, UsageError } from '../../base/errors.ts';
+import { NotFoundError, unlessAbsent, UsageError } from '../../base/errors.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
 import { openStore, type FileStore } from './open.ts';
@@ -96,12 +96,7 @@ export async function createSnapshot(store: FileStore, dataDir: string, name: st
 
 /** The description of a snapshot; undefined if it has been deleted meanwhile. */
 function readInfo(folder: string): SnapshotInfo | undefined {
-  try {
-    return JSON.parse(readPrivate(join(folder, infoFile))) as SnapshotInfo;
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
+  return unlessAbsent(() => JSON.parse(readPrivate(join(folder, infoFile))) as SnapshotInfo);
 }
 
 /** The snapshots of a data directory, oldest first. */

@@ -1,5 +1,5 @@
 import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
-import { ApiError, ifThere, isAbsence, isMissing, isSystemError } from '../../base/errors.ts';
+import { ApiError, ifThere, isAbsence, isMissing, isSystemError, unlessAbsent } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { inspect } from '../inspect.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
@@ -27,12 +27,7 @@ export function removeLocal(file: string): void {
 /** True if a file or an object has taken the place of a directory. */
 async function isReplaced({ storage }: Engine, place: Location): Promise<boolean> {
   if (place.kind === 'remote') return (await inspect(storage, place.path))?.type === 'object';
-  try {
-    return !lstatSync(place.file).isDirectory();
-  } catch (error) {
-    if (isAbsence(error)) return false;
-    throw error;
-  }
+  return unlessAbsent(() => lstatSync(place.file))?.isDirectory() === false;
 }
 
 /**

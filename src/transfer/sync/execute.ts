@@ -1,7 +1,7 @@
-import { existsSync, statSync, type BigIntStats } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
-import { isAbsence, LocalError, UsageError } from '../../base/errors.ts';
+import { LocalError, unlessAbsent, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import type { Engine } from '../engine.ts';
 import { fetchFile } from '../download/fetch-file.ts';
@@ -165,19 +165,10 @@ async function putFile(engine: Engine, file: string, target: RemotePath, step: S
 /** The state of a local file that may be replaced; `done` when it already has the content to be written. */
 type Replaceable = FileState | 'nothing' | 'anything' | 'done';
 
-function findStats(file: string): BigIntStats | undefined {
-  try {
-    return statSync(file, { bigint: true });
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
-}
-
 /** Compares a local file with its expected state. @throws {LocalError} when it has neither that state nor the content to be written */
 async function checkLocal(engine: Engine, file: string, expected: Expected | undefined, source?: RemotePath): Promise<Replaceable> {
   if (expected?.size === undefined) return 'anything';
-  const stats = findStats(file);
+  const stats = unlessAbsent(() => statSync(file, { bigint: true }));
   if (stats === undefined) return source || expected.size === -1 ? 'nothing' : 'done';
   const state = readState(stats);
   if (isExpected(state, expected)) return state;

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { LocalError, UsageError } from '../../base/errors.ts';
+import { lazily } from '../../base/lazily.ts';
 import { checkWay } from '../local/folders.ts';
 import { joinPath, printRemotePath } from '../path.ts';
 import { printLocation, readLine, readLocation, type Expected, type Location, type Step } from './steps.ts';
@@ -71,10 +72,16 @@ export function assertPlanned(step: Step, head: PlanHead, line: number): void {
   if (isRemoval(step) && !head.deletes) throw new UsageError(`line ${line}: a deletion in a plan that was written without --delete`);
 }
 
-/** @throws {LocalError} when links lead a step out of the two directories */
-export function assertInside({ rel, from, to }: Step, head: Pick<PlanHead, 'from'>, followsLinks: boolean): void {
-  if (to.kind === 'local') checkWay(to.file, rel);
-  if (from?.kind !== 'local' || head.from.kind !== 'local' || followsLinks) return;
-  if (`${realpathSync.native(from.file)}/`.startsWith(`${realpathSync.native(head.from.file)}/`)) return;
-  throw new LocalError(`${from.file} leads out of ${head.from.file}: left alone`, { hint: 'to follow links: --links follow' });
+/**
+ * Creates the check of the steps between two directories, which throws a `LocalError` when links lead a step out of them.
+ * @param root directory of the source
+ */
+export function createInsideCheck(root: Location, followsLinks: boolean): (step: Step) => void {
+  const inside = lazily(() => (root.kind === 'local' ? `${realpathSync.native(root.file)}/` : ''));
+  return ({ rel, from, to }) => {
+    if (to.kind === 'local') checkWay(to.file, rel);
+    if (from?.kind !== 'local' || root.kind !== 'local' || followsLinks) return;
+    if (`${realpathSync.native(from.file)}/`.startsWith(inside())) return;
+    throw new LocalError(`${from.file} leads out of ${root.file}: left alone`, { hint: 'to follow links: --links follow' });
+  };
 }

@@ -12,7 +12,7 @@ import { findUnchanged, type Task } from './compare.ts';
 import { createFolders, executeStep, type CopyOptions, type Done, type Folders } from './execute.ts';
 import { findReasonToKeep, type Kept } from './keep.ts';
 import { keepHeaders } from './keep-headers.ts';
-import { assertInside } from './plan.ts';
+import { createInsideCheck } from './plan.ts';
 import { createMemoryWriter, readMemory, type Known } from './memory.ts';
 import { mergeSides, nothing, type Pair } from './merge.ts';
 import type { Step } from './steps.ts';
@@ -107,6 +107,7 @@ interface Run {
   readonly state: State;
   readonly folders: Folders;
   readonly removals: Removals<Job>;
+  readonly assertInside: (step: Step) => void;
   /** Local directories known to have their exact names. */
   readonly verified: Set<string>;
 }
@@ -179,10 +180,10 @@ async function* listJobs(run: Run): AsyncGenerator<Job> {
   if (state.deletes) yield* removals.end();
 }
 
-async function execute({ engine, options, between }: Run, step: Step, folder?: Folder): Promise<Done> {
+async function execute({ engine, options, between, assertInside }: Run, step: Step, folder?: Folder): Promise<Done> {
   if (options.dryRun) return {};
   // A link may have taken the place of a file or directory since it was listed.
-  assertInside(step, { from: locate(options.task.from, '') }, options.links === 'follow');
+  assertInside(step);
   return await executeStep(engine, step, folder, { ...options.copy, between });
 }
 
@@ -272,6 +273,7 @@ export async function* syncSides(engine: Engine, options: SyncOptions): AsyncGen
     state,
     folders: createFolders(engine, options.copy.backup),
     removals: createRemovals(),
+    assertInside: createInsideCheck(locate(options.task.from, ''), options.links === 'follow'),
     verified: new Set(),
   };
   const memory = createMemoryWriter(options.remembers ? options.memory : undefined, options);

@@ -13,43 +13,34 @@ function listParents(path: RemotePath): RemotePath[] {
   return parts.slice(1, -1).map((_, at) => ({ account: path.account, path: parts.slice(0, at + 2).join('/') }));
 }
 
-/** True if the directory exists. @throws {UsageError} when it is an object: a directory put over it would destroy its data */
-async function isThere(storage: StorageClient, path: RemotePath): Promise<boolean> {
-  const found = await inspect(storage, path);
-  if (found?.type !== 'object') return found !== undefined;
-  throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, {
-    hint: `delete it first: cloud stor rm ${quoteRemotePath(path)}`,
-  });
-}
+type Named = Inspected['type'] | 'unknown' | undefined;
 
-/** The same without read access: a 403 means that the path exists, since services tell everybody what is missing. */
-async function isThereUnseen(storage: StorageClient, path: RemotePath): Promise<boolean> {
-  try {
-    return await isThere(storage, path);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    return true;
-  }
-}
-
-/** The missing parents of a path, the highest first. The parents of an existing directory are not checked. */
-async function findMissing(storage: StorageClient, path: RemotePath): Promise<RemotePath[]> {
-  const missing = [];
-  for (const parent of listParents(path).toReversed()) {
-    if (await isThereUnseen(storage, parent)) break;
-    missing.unshift(parent);
-  }
-  return missing;
-}
-
-/** What a path names, as far as the user may know; undefined when nothing exists there. */
-export async function inspectIfAllowed(storage: StorageClient, path: RemotePath): Promise<Inspected['type'] | 'unknown' | undefined> {
+/** What a path names; `unknown` if the user may not read it: services tell everybody what is missing. */
+export async function inspectIfAllowed(storage: StorageClient, path: RemotePath): Promise<Named> {
   try {
     return (await inspect(storage, path))?.type;
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
     return 'unknown';
   }
+}
+
+/** True if something exists. @throws {UsageError} for an object: a directory put over it would destroy its data */
+function isDirectoryThere(path: RemotePath, named: Named): boolean {
+  if (named !== 'object') return named !== undefined;
+  throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, {
+    hint: `delete it first: cloud stor rm ${quoteRemotePath(path)}`,
+  });
+}
+
+/** The missing parents of a path, the highest first. The parents of an existing directory are not checked. */
+async function findMissing(storage: StorageClient, path: RemotePath): Promise<RemotePath[]> {
+  const missing = [];
+  for (const parent of listParents(path).toReversed()) {
+    if (isDirectoryThere(parent, await inspectIfAllowed(storage, parent))) break;
+    missing.unshift(parent);
+  }
+  return missing;
 }
 
 /** @throws {ApiError} where the service would refuse a new entry, because its directory is missing or an object */
@@ -85,7 +76,7 @@ async function createNew(storage: StorageClient, path: RemotePath, { headers, ta
     await withTags(tagging, (roleTag) => storage.putDirectory({ ...path, ...(headers && { headers }), roleTag, ifNoneMatch: '*' }));
     return true;
   } catch (error) {
-    if (!isConditionFailed(error) || !(await isThereUnseen(storage, path))) throw error;
+    if (!isConditionFailed(error) || !isDirectoryThere(path, await inspectIfAllowed(storage, path))) throw error;
     return false;
   }
 }
@@ -96,7 +87,8 @@ async function createNew(storage: StorageClient, path: RemotePath, { headers, ta
  */
 export async function makeFolder(storage: StorageClient, path: RemotePath, options: Making = {}): Promise<boolean> {
   const { parents = false, tag, dryRun = false } = options;
-  if (await (parents ? isThereUnseen : isThere)(storage, path)) return false;
+  const named = parents ? await inspectIfAllowed(storage, path) : (await inspect(storage, path))?.type;
+  if (isDirectoryThere(path, named)) return false;
   const missing = parents ? await findMissing(storage, path) : [];
   if (dryRun) {
     if (!parents) await assertParent(storage, path);

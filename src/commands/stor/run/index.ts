@@ -9,7 +9,7 @@ import { confirm } from '../../../cli/prompt.ts';
 import { countOf } from '../../../base/count.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { isNamedPipe, openToRead } from '../../../transfer/local/named-pipe.ts';
-import { assertInside, assertPlanned, isRemoval, readHead, type PlanHead } from '../../../transfer/sync/plan.ts';
+import { assertPlanned, createInsideCheck, isRemoval, readHead, type PlanHead } from '../../../transfer/sync/plan.ts';
 import { runSteps } from '../../../transfer/sync/run-steps.ts';
 import { printLocation, readStep, type Step } from '../../../transfer/sync/steps.ts';
 import { chooseParallel, transferOptions } from '../engine.ts';
@@ -112,7 +112,7 @@ export const run = command({
     // A plan in a file is read completely before the first step, so that an error in it changes nothing.
     if (!comesOnce) plan = await openPlan(await open());
     const { head, steps } = plan;
-    const assert = (step: Step): void => assertInside(step, head, options.links === 'follow');
+    const assert = createInsideCheck(head.from, options.links === 'follow');
     const { from, to, context } = readSides(invocation, { from: printLocation(head.from), to: printLocation(head.to) });
     return await runTransfers(context, options, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>
       mapSteps(
