@@ -138,12 +138,12 @@ export function parsePlainLine(declared: AnyCommand, words: readonly string[]): 
   };
 }
 
-/** Runs a command in a context. Its members are lazy getters: their descriptors are copied, not their values. */
+/** Runs a command in a context. Its members are lazy getters: they are inherited, not copied, which would call them. */
 export async function runCommand<A extends Arguments, O extends Options>(
   context: Context,
   { run }: Command<A, O>,
   { args, options }: { readonly args: Values<A>; readonly options: Values<O> },
 ): Promise<Result | undefined> {
   const own = { args: { value: args }, options: { value: options } };
-  return await run(Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...own }) as Invocation<A, O>);
+  return await run(Object.create(context, own) as Invocation<A, O>);
 }

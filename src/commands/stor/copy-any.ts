@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import type { Command, Context, Invocation } from '../../cli/command.ts';
+import type { Command, Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import type { Arguments, Options, Values } from '../../cli/parameters.ts';
-import { collectValues } from '../../cli/plain-line.ts';
+import { collectValues, runCommand } from '../../cli/plain-line.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Output } from '../../output/kinds.ts';
@@ -44,9 +44,7 @@ async function runInstead<A extends Arguments, O extends Options>(
   args: Values<A>,
   given: Partial<Values<O>>,
 ): Promise<Output | undefined> {
-  const own = { args: { value: args }, options: { value: collectValues(declared.options, { ...given }) } };
-  // In a line of `stor run` the members of the context are inherited, so `runCommand`, which copies own members, would lose them.
-  return await declared.run(Object.create(context, own) as Invocation<A, O>);
+  return await runCommand(context, declared, { args, options: collectValues(declared.options, { ...given }) as Values<O> });
 }
 
 /** Copies local files into the object storage, as `put` does. */

@@ -67,7 +67,7 @@ export async function watchSync(invocation: SyncInvocation, job: SyncJob): Promi
       hint: 'use -o jsonl: one line for each step',
     });
   await allowDeletion(invocation, job);
-  const agreed: SyncInvocation = { ...invocation, options: { ...options, yes: true } };
+  const agreed = Object.create(invocation, { options: { value: { ...options, yes: true } } }) as SyncInvocation;
   const onLimit = ({ message }: Error): void => warn(`some directories cannot be watched and are checked at intervals: ${message}`);
   async function* rows(): AsyncGenerator<Row> {
     const changes = from.kind === 'local' ? watchTree(from.root, job.filter.prunes, onLimit) : undefined;

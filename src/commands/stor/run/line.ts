@@ -118,7 +118,7 @@ export function shareConnections(context: Context, connections: number): Context
   const world = { value: withoutStreams(context.world) };
   // Each line has its own values.
   const own = { args: { value: {}, writable: true }, options: { value: {}, writable: true } };
-  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...shared, ...own, world }) as Context;
+  return Object.create(context, { ...shared, ...own, world }) as Context;
 }
 
 /** Runs a line. All errors are in its receipt. */
