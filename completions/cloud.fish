@@ -2030,6 +2030,7 @@ complete -c cloud -n '__cloud_at \'stor get\'' -l continue -d 'Append the missin
 complete -c cloud -n '__cloud_at \'stor get\'' -l no-clobber -d 'Do not replace existing files'
 complete -c cloud -n '__cloud_at \'stor get\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'stor get\'' -s T -l no-target-directory -d 'Use TARGET as the new name, even if it is a directory'
+complete -c cloud -n '__cloud_at \'stor get\'' -s p -l parents -d 'Create missing directories of the target'
 complete -c cloud -n '__cloud_at \'stor get\'' -l modes -d 'Restore the permission bits that put --modes stored'
 complete -c cloud -n '__cloud_at \'stor get\'' -l sparse -d 'Write files sparse: zeros become holes'
 complete -c cloud -n '__cloud_at \'stor get\'' -l tar -d 'With -r: write a tar archive of all arguments to stdout'

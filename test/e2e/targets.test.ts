@@ -204,3 +204,22 @@ describe('a device', () => {
     expect(leftovers()).toEqual([]);
   });
 });
+
+describe('directories that do not exist', () => {
+  test.each(['get -p x', 'cp -p stor:x'])('%s creates them for an object that exists; a dry run only says so', async (line) => {
+    const { code, stderr } = await runHere(`cloud stor ${line} new/deep/f -n`);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^Would write .* -> .*new\/deep\/f\n$/)]);
+    expect((await runHere(`cloud stor ${line}nothing new/deep/f`)).code).toBe(3);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(await runHere(`cloud stor ${line} new/deep/f`)).toMatchObject({ code: 0 });
+    expect(read('new/deep/f')).toBe(small);
+    expect(await runHere(`cloud stor ${line} other/`)).toMatchObject({ code: 0 });
+    expect(read('other/x')).toBe(small);
+  });
+
+  test('a file in their place fails the dry run and the run', async () => {
+    writeFileSync(place('file'), '');
+    for (const option of ['-n', '-q']) expect((await runHere(`cloud stor get -p x file/below/f ${option}`)).code).toBe(1);
+    expect(readdirSync(folder)).toEqual(['file']);
+  });
+});

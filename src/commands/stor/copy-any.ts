@@ -1,12 +1,9 @@
-import { dirname } from 'node:path';
 import type { Command, Context } from '../../cli/command.ts';
-import { resolvePath } from '../../cli/input.ts';
 import type { Arguments, Options, Values } from '../../cli/parameters.ts';
 import { collectValues, runCommand } from '../../cli/plain-line.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Output } from '../../output/kinds.ts';
-import { makeFolders } from '../../transfer/local/folders.ts';
 import type { CopyOptions } from './copy-words.ts';
 import { get } from './get.ts';
 import { put } from './put.ts';
@@ -56,8 +53,6 @@ export async function copyUp(context: Context, words: string[], options: CopyOpt
 
 /** Copies from the object storage to local files or stdout, as `get` does. */
 export async function copyDown(context: Context, words: string[], options: CopyOptions): Promise<Output | undefined> {
-  const target = words.at(-1) ?? '';
   if (options.type !== undefined) throw new UsageError('--type applies to objects, not to files');
-  if (options.parents && target !== '-') makeFolders(resolvePath(context.world, target.endsWith('/') ? target : dirname(target)));
   return await runInstead(context, get, { path: words }, options);
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { flag, some, type Arguments } from '../../cli/parameters.ts';
+import type { StorageClient } from '../../client/client.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 import { bytes, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -16,6 +17,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import { createManifestWriter, type ManifestWriter } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { checkFolders, makeFolders } from '../../transfer/local/folders.ts';
 import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
 import { findWriteTarget } from '../../transfer/local/write-target.ts';
 import { runOrdered, runPool } from '../../base/parallel.ts';
@@ -27,7 +29,7 @@ import { filterOptions, readFilter, type FilterValues } from './filters.ts';
 import { declareGet, getOnce, readFiles } from './get-once.ts';
 import { chooseFiles, isFolder } from './local-places.ts';
 import { monitorTransfers } from './monitor.ts';
-import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { noTargetDirectory, noteNested } from './nesting.ts';
 import { assertDirectory, listOption, readAllNames, readingNames, readNames } from './names.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { createTreeMemory, type FetchResult, type FetchStep } from './remember.ts';
@@ -36,26 +38,10 @@ import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
 import { requireThere } from './paths.ts';
 
-/** Notes that a tree is written into a directory that has the same content, which it may have been meant to replace. */
-async function noteNested(
-  context: Context & { readonly args: { readonly path: readonly string[] } },
-  sources: readonly RemotePath[],
-  local: string,
-  files: ReadonlyMap<RemotePath, string>,
-): Promise<void> {
-  const [source] = sources;
-  const { path: words } = context.args;
-  const target = words.length > 1 ? (words.at(-1) ?? '') : '.';
-  if (source === undefined || sources.length > 1 || target.endsWith('/') || target === '.') return;
-  const nested = files.get(source) ?? '';
-  if (existsSync(nested) || (await inspect(context.storage, source))?.type !== 'directory') return;
-  const nesting = { words, source: words[0] ?? '', target, directory: local, nested };
-  noteNesting(context, nesting, readdirSync(local), await listFirstNames(context, source));
-}
-
 interface Wanted extends FilterValues {
   readonly recursive: boolean;
   readonly noClobber: boolean;
+  readonly parents: boolean;
   readonly dryRun: boolean;
 }
 
@@ -85,6 +71,11 @@ async function* planSources(
   }
 }
 
+/** @throws {ApiError} for a missing object, {UsageError} for a directory */
+async function requireObject(storage: StorageClient, source: RemotePath): Promise<void> {
+  if ((await requireThere(storage, source)).type === 'directory') throw createDirectoryError(source);
+}
+
 /** Fetches one file; undefined for a file that is left unchanged. */
 async function fetchOne(
   { note }: Pick<Context, 'note'>,
@@ -100,6 +91,10 @@ async function fetchOne(
   }
   let headers: Headers = {};
   try {
+    if (options.parents && !existsSync(dirname(file))) {
+      await requireObject(engine.storage, source);
+      makeFolders(dirname(file));
+    }
     const fetch = (): Promise<Fetched> =>
       fetchFile(engine, source, file, {
         size: Number.isNaN(size) ? undefined : size,
@@ -135,14 +130,16 @@ function createManifests(roots: readonly string[]): {
   };
 }
 
-/** Checks source and target as a fetch does before it writes. @param inTree true for an object of a walked tree, which exists */
-async function checkFetch({ storage }: Context, source: RemotePath, file: string, inTree: boolean): Promise<void> {
-  const target = inTree ? ({ kind: 'file', file } as const) : findWriteTarget(file);
-  if (!inTree && (await requireThere(storage, source)).type === 'directory') throw createDirectoryError(source);
+/** Checks source and target as a fetch does before it writes. An object of a walked tree exists. */
+async function checkFetch({ storage }: Context, source: RemotePath, file: string, { recursive: inTree, parents }: Wanted): Promise<void> {
+  const makesFolder = parents && !existsSync(dirname(file));
+  if (makesFolder) checkFolders(dirname(file));
+  const target = inTree || makesFolder ? ({ kind: 'file', file } as const) : findWriteTarget(file);
+  if (!inTree) await requireObject(storage, source);
   if (target.kind !== 'file') return;
   checkTarget(target.file, { path: source }, { inTree });
   // The directories of a tree may not exist yet.
-  if (!inTree) accessSync(dirname(target.file), constants.W_OK);
+  if (!inTree && !makesFolder) accessSync(dirname(target.file), constants.W_OK);
 }
 
 /** Lists what would be written. */
@@ -155,7 +152,7 @@ async function* rehearse(
   for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, invocation, options)) {
     const step = await tally.attempt(printRemotePath(source), async (): Promise<Rehearsed> => {
       const isLeft = options.noClobber && existsSync(file);
-      if (!isLeft) await checkFetch(invocation, source, file, options.recursive);
+      if (!isLeft) await checkFetch(invocation, source, file, options);
       return { action: isLeft ? 'skip' : 'write', from: printRemotePath(source), to: file };
     });
     if (step) yield step;
@@ -186,6 +183,7 @@ const getOptions = {
   noClobber: flag('Do not replace existing files'),
   dryRun: dryRunOption,
   noTargetDirectory,
+  parents: flag('Create missing directories of the target', { short: 'p' }),
   modes: flag('Restore the permission bits that put --modes stored'),
   sparse: sparseOption,
   tar: flag('With -r: write a tar archive of all arguments to stdout'),
@@ -280,11 +278,12 @@ export const get = command({
       return bytes(write());
     }
     if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T takes a single source');
-    const intoFolder = !options.noTargetDirectory && isFolder(local);
     const last = args.path.at(-1) ?? '';
+    const makesTarget = options.parents && (sources.length > 1 || last.endsWith('/'));
+    const intoFolder = !options.noTargetDirectory && (isFolder(local) || makesTarget);
     if (isMatch || hasList) assertDirectory(intoFolder, last, 'mkdir');
     if (!intoFolder && (sources.length > 1 || (last.endsWith('/') && !options.recursive)))
-      throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${quoteShell(last)}` });
+      throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${quoteShell(last)}, or add -p` });
     const files = chooseFiles(sources, local, intoFolder);
     if (options.recursive && intoFolder) await noteNested(invocation, sources, local, files);
     return await fetchFiles(invocation, files);

@@ -1,6 +1,8 @@
+import { existsSync, readdirSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { quoteShell } from '../../base/quote.ts';
+import { inspect } from '../../transfer/inspect.ts';
 import { listPages } from '../../transfer/tree/list.ts';
 import type { RemotePath } from '../../transfer/path.ts';
 
@@ -58,4 +60,21 @@ export function noteNesting(
   context.note(
     `${directory} exists and has the same names (${shown}): the tree is stored as ${nested}; to store it as ${directory}: ${line}`,
   );
+}
+
+/** Notes that a tree is written into a directory that has the same content, which it may have been meant to replace. */
+export async function noteNested(
+  context: Context & { readonly args: { readonly path: readonly string[] } },
+  sources: readonly RemotePath[],
+  local: string,
+  files: ReadonlyMap<RemotePath, string>,
+): Promise<void> {
+  const [source] = sources;
+  const { path: words } = context.args;
+  const target = words.length > 1 ? (words.at(-1) ?? '') : '.';
+  if (source === undefined || sources.length > 1 || target.endsWith('/') || target === '.') return;
+  const nested = files.get(source) ?? '';
+  if (existsSync(nested) || (await inspect(context.storage, source))?.type !== 'directory') return;
+  const nesting = { words, source: words[0] ?? '', target, directory: local, nested };
+  noteNesting(context, nesting, readdirSync(local), await listFirstNames(context, source));
 }

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LocalError } from '../../base/errors.ts';
 import { makeMissingFolders } from '../../base/private-files.ts';
@@ -21,6 +21,13 @@ export function assertNothingElse(folder: string): void {
 export function makeFolders(folder: string, mode = 0o777): void {
   makeMissingFolders(folder, mode);
   assertNothingElse(folder);
+}
+
+/** Checks for a dry run whether `makeFolders` would create a directory that files can be written to, or find one. @throws {LocalError} */
+export function checkFolders(folder: string): void {
+  assertNothingElse(folder);
+  if (existsSync(folder)) accessSync(folder, constants.W_OK);
+  else checkFolders(dirname(folder));
 }
 
 /** Checks for a dry run whether `makeLocalFolder` would create a directory, or find it. @throws {LocalError} */
