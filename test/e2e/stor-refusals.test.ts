@@ -100,6 +100,7 @@ describe('dry runs', () => {
     ['mv dry/a absent/new', 3, 'cloud stor mv -p'],
     ['cp dry/a/a absent/new', 3, 'absent does not exist: create the directory first'],
     ['cp dry/a/a dry/b -T', 1, 'dry/b is a directory: an object cannot replace it'],
+    ['put -r folder dry/none/c --include *', 3, 'dry/none/c: /demo/stor/dry/none does not exist: create the directory first'],
     ['cp -p dry/a/a dry/b/a/new', 2, 'dry/b/a is an object, not a directory'],
     ['cp dry/absent dry/b/a /demo/stor', 5, '1 of 2 failed'],
     ['get dry/a new', 2, 'dry/a is a directory'],

@@ -107,7 +107,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor put docs/a.txt x --bwlimit 0', '--bwlimit: nothing can be sent at 0 bytes per second', 'for no limit, omit --bwlimit'],
   ["stor put docs/a.txt x --exclude '*.tmp'", '--include and --exclude filter the files of trees', 'add -r'],
   ['stor put docs/a.txt x --max-size 10X', '"10X" is not a size', 'write bytes, or a number with k, M, G or T: 512, 100k, 128M, 1.5GiB'],
-  ['stor get one nodir/', 'nodir/: no such directory', 'mkdir nodir/'],
+  ['stor get one nodir/', 'nodir/: no such directory', 'to create it: add -p'],
   ['stor get nothere', '/demo/stor/nothere does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor get nothere f', '/demo/stor/nothere does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor get -r one two -', 'a tree cannot be written to stdout', 'give a directory: cloud stor get -r one two .'],

@@ -283,7 +283,7 @@ export const get = command({
     const intoFolder = !options.noTargetDirectory && (isFolder(local) || makesTarget);
     if (isMatch || hasList) assertDirectory(intoFolder, last, 'mkdir');
     if (!intoFolder && (sources.length > 1 || (last.endsWith('/') && !options.recursive)))
-      throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${quoteShell(last)}, or add -p` });
+      throw new UsageError(`${last}: no such directory`, { hint: 'to create it: add -p' });
     const files = chooseFiles(sources, local, intoFolder);
     if (options.recursive && intoFolder) await noteNested(invocation, sources, local, files);
     return await fetchFiles(invocation, files);

@@ -24,6 +24,7 @@ export async function* planPut(
   const first = createFolder(storage, target, undefined, making);
   const folders = [first];
   // Where files are selected one by one, only directories of selected files are created.
+  const selected = new Set<Folder>();
   if (!filter.isChoosy) yield { kind: 'folder', folder: first };
   for await (const { kind, file, rel, mode, ...state } of walkLocal(root, { ...options, prune: filter.prunes })) {
     const parent = folders.at(-1) ?? first;
@@ -33,6 +34,8 @@ export async function* planPut(
       folders.push(folder);
       if (!filter.isChoosy && !filter.prunes(rel)) yield { kind: 'folder', folder };
     } else if (filter.hasFile(rel)) {
+      if (filter.isChoosy && !selected.has(parent)) yield { kind: 'folder', folder: parent };
+      selected.add(parent);
       const source: FileSource = { ...state, kind: 'file', label: file, file, mode: mode & 0o777 };
       yield { kind: 'file', source, target: joinPath(target, rel), folder: parent };
     }
