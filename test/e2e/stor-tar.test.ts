@@ -78,6 +78,13 @@ test('the own archive stored again is the same tree; other formats, -T, filters,
   expect(rehearsed).toEqual(expect.arrayContaining(['tree', 'tree/empty', 'tree/none', 'tree/a b/ü/f.txt']));
   expect(rehearsed).not.toContain('tree/large');
   expect((await user.here(['stor', 'ls', 'dry'])).code).toBe(3);
+  await user.json('stor', 'mkdir', 'taken', 'taken/none', 'taken/tree');
+  for (const option of ['-n', '-q']) {
+    const refused = await untar(await archive('-C tree none hard'), 'taken', option);
+    expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('/demo/stor/taken/none is a directory')]);
+  }
+  const inside = await untar(await archive('tree/none'), 'taken', '-n', '-j');
+  expect(JSON.parse(inside.stdout)).toEqual([{ action: 'store', from: 'tree/none', to: '/demo/stor/taken/tree/none' }]);
   user.write('tree/none', 'other\n');
   await untar(await archive('-C tree none'), 'gnu', '--no-clobber', '-q');
   expect((await user.here(['stor', 'cat', 'gnu/none'])).stdout).toBe('');

@@ -12,18 +12,18 @@ import { openToRead } from '../../transfer/local/named-pipe.ts';
 import { joinPath, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { ArchiveError } from '../../transfer/tar/header.ts';
 import { planUnpack, type UnpackStep } from '../../transfer/tar/unpack.ts';
-import { createFolder, makeFolder, type Folder } from '../../transfer/tree/folders.ts';
+import { createFolder, makeFolder, type Folder, type Making } from '../../transfer/tree/folders.ts';
 import { linkObject } from '../../transfer/tree/link.ts';
 import { changeMetadata } from '../../transfer/tree/metadata.ts';
 import type { Stored } from '../../transfer/upload/parts.ts';
 import { limitStream, smallestPart } from '../../transfer/upload/multipart.ts';
 import { uploadObject } from '../../transfer/upload/upload.ts';
-import type { Tally } from './engine.ts';
+import { createEngine, createTally, type Tally } from './engine.ts';
 import { readFilter } from './filters.ts';
 import { chooseHeaders, keepProperties, type StoreValues } from './headers.ts';
 import { explainParent, leaveExisting, makeWithParents } from './paths.ts';
 import type { PutValues } from './put-step.ts';
-import { showRehearsal, type Rehearsed } from './rehearse.ts';
+import { rehearseFolder, rehearseInFolder, rehearseSteps, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { createSkips } from './skips.ts';
 import type { TarValues } from './tar.ts';
@@ -47,6 +47,13 @@ function checkUntar(given: Readonly<Record<Meaningless, unknown>>): void {
     const isGiven = given[name] !== false && given[name] !== undefined;
     if (isGiven) throw createContradiction('--untar', name === 'recursive' ? '-r' : `--${kebab(name)}`);
   }
+}
+
+/** The command that creates missing parents. */
+const line = 'cloud stor put -p';
+
+function createSpecialError({ rel }: UnpackStep): UsageError {
+  return new UsageError(`${rel} is neither a file nor a directory: skipped`);
 }
 
 /** Files up to this size are held in memory so that several are stored concurrently, bytes. */
@@ -73,14 +80,14 @@ function parentRel(rel: string): string {
   return rel.split('/').slice(0, -1).join('/');
 }
 
-function createFolders(engine: Engine, root: RemotePath, signal: AbortSignal): Folders {
+function createFolders({ storage, world }: Context, root: RemotePath, making: Making = {}): Folders {
   const made = new Map<string, Folder>();
-  const top = createFolder(engine.storage, root);
+  const top = createFolder(storage, root, undefined, making);
   function find(rel: string, headers?: Headers): Folder {
     if (rel === '') return top;
     const known = made.get(rel);
     if (known) return known;
-    const folder = createFolder(engine.storage, joinPath(root, rel), find(parentRel(rel)), { headers });
+    const folder = createFolder(storage, joinPath(root, rel), find(parentRel(rel)), { ...making, headers });
     if (made.size >= mostFolders) made.clear();
     made.set(rel, folder);
     return folder;
@@ -89,7 +96,7 @@ function createFolders(engine: Engine, root: RemotePath, signal: AbortSignal): F
     const wasKnown = made.has(rel);
     const { path, ready } = find(rel, headers);
     // The directory's entries came first in the archive, so it was created without headers.
-    if ((await ready()) && wasKnown) await changeMetadata(engine.storage, path, () => ({ headers }), signal);
+    if ((await ready()) && wasKnown) await changeMetadata(storage, path, () => ({ headers }), world.interrupted);
   }
   return { find, make };
 }
@@ -135,7 +142,7 @@ interface Unpacking {
 
 /** Stores the entries of an archive concurrently. */
 async function* storeSteps({ context, engine, tally, root, options }: Unpacking, steps: AsyncIterable<UnpackStep>): AsyncGenerator<Stored> {
-  const folders = createFolders(engine, root, context.world.interrupted);
+  const folders = createFolders(context, root);
   const condition = options.noClobber ? '*' : undefined;
   /** Steps in progress. */
   const storing = new Set<Promise<void>>();
@@ -144,11 +151,11 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
   async function store({ step, body }: Job, before: readonly Promise<void>[]): Promise<Stored | undefined> {
     const target = joinPath(root, step.rel);
     if (step.kind === 'folder') {
-      await explainParent(() => folders.make(step.rel, keepProperties(step, options.modes)), 'cloud stor put -p');
+      await explainParent(() => folders.make(step.rel, keepProperties(step, options.modes)), line);
       return undefined;
     }
-    if (step.kind === 'special') throw new UsageError(`${step.rel} is neither a file nor a directory: skipped`);
-    await explainParent(() => folders.find(parentRel(step.rel)).ready(), 'cloud stor put -p');
+    if (step.kind === 'special') throw createSpecialError(step);
+    await explainParent(() => folders.find(parentRel(step.rel)).ready(), line);
     if (step.kind === 'link') {
       // The target of the link is among the earlier steps.
       await Promise.all(before);
@@ -207,17 +214,30 @@ async function* storeSteps({ context, engine, tally, root, options }: Unpacking,
 /** Creates the directory of the entries, or checks in a dry run that this is possible. */
 async function makeRoot(storage: StorageClient, root: RemotePath, { parents, dryRun }: UntarValues): Promise<void> {
   if (parents) await makeWithParents(storage, parentOf(root), dryRun);
-  await explainParent(() => makeFolder(storage, root, { dryRun, parents: parents && dryRun }), 'cloud stor put -p');
+  await explainParent(() => makeFolder(storage, root, { dryRun, parents: parents && dryRun }), line);
 }
 
-/** Lists what would be stored. */
-async function* rehearse(root: RemotePath, steps: AsyncIterable<UnpackStep>, finish: () => void): AsyncGenerator<Rehearsed> {
-  for await (const step of steps) {
-    const to = printRemotePath(joinPath(root, step.rel));
-    if (step.kind === 'folder') yield { action: 'make', to };
-    else if (step.kind !== 'special') yield { action: 'store', from: step.rel, to };
-  }
+/** Lists what would be stored, and reports what would fail. */
+async function* rehearse(
+  { context, root, options }: Omit<Unpacking, 'engine' | 'tally'>,
+  steps: AsyncIterable<UnpackStep>,
+  finish: () => void,
+): AsyncGenerator<Rehearsed> {
+  const engine = createEngine(context, options, { bulk: true });
+  const tally = createTally(context);
+  const folders = createFolders(context, root, { dryRun: true, parents: options.parents });
+  yield* rehearseSteps(engine, steps, async (step) => {
+    const to = joinPath(root, step.rel);
+    const parent = folders.find(parentRel(step.rel));
+    if (step.kind === 'file' || step.kind === 'link')
+      return await rehearseInFolder(engine, tally, parent, { action: 'store', from: step.rel, to }, { noClobber: options.noClobber, line });
+    return await tally.attempt(printRemotePath(to), async () => {
+      if (step.kind === 'special') throw createSpecialError(step);
+      return await explainParent(() => rehearseFolder(folders.find(step.rel)), line);
+    });
+  });
   finish();
+  tally.finish();
 }
 
 /** Stores the entries of archives below a directory, which is created when it is missing. */
@@ -240,7 +260,7 @@ export async function putTar(
   }
   if (options.dryRun) {
     await makeRoot(context.storage, path, options);
-    return await showRehearsal(context, rehearse(path, plan(), skips.finish));
+    return await showRehearsal(context, rehearse({ context, root: path, options }, plan(), skips.finish));
   }
   const shape = { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' } as const;
   return await runTransfers(context, options, { only: false, bulk: true }, shape, async function* ({ engine, tally }) {
