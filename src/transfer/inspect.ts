@@ -38,3 +38,13 @@ export async function inspect(storage: StorageClient, path: RemotePath): Promise
   const isDirectory = /type=directory/.test(headers['content-type'] ?? '');
   return { type: isDirectory ? 'directory' : 'object', headers };
 }
+
+/** Like `inspect`; undefined also for what the caller may not read. */
+export async function inspectReadable(storage: StorageClient, path: RemotePath): Promise<Inspected | undefined> {
+  try {
+    return await inspect(storage, path);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}

@@ -175,6 +175,14 @@ test('cp and ln make links, which later changes of the source leave as they are'
   expect((await user.here(['stor', 'cp', 'source', 'copied', '--no-clobber'])).stderr).toContain('exists: left alone');
   expect((await user.here(['stor', 'cp', '-r', 'tree', 'made/deep/tree', '-p', '-q'])).code).toBe(0);
   expect(await user.json('stor', 'diff', 'stor:tree', 'stor:made/deep/tree')).toEqual([]);
+  await user.here(['stor', 'meta', 'set', 'made/deep/tree/d', 'color=grün']);
+  for (const [verb, from, to] of [
+    ['cp', 'made/deep', 'copy'],
+    ['mv', 'copy', 'renamed'],
+  ] as const) {
+    expect((await user.here(['stor', verb, ...(verb === 'cp' ? ['-r'] : []), from, to, '-q'])).code).toBe(0);
+    expect(await user.json('stor', 'meta', 'get', `${to}/tree/d`)).toMatchObject({ 'm-color': 'grün' });
+  }
   const cases: [string[], string][] = [
     [['cp', 'tree', 'other'], 'cloud stor cp -r'],
     [['cp', '-r', 'tree', 'tree/d'], 'cannot be copied into itself'],

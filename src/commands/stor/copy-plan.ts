@@ -117,7 +117,7 @@ async function* planSource(
     return;
   }
   if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'to copy it recursively: cloud stor cp -r' });
-  const makingFrom = (path: RemotePath): Making => ({ ...making, ...(tags && { tag: (target) => tags.choose(path, target) }) });
+  const makingFrom = (path: RemotePath): Making => ({ ...making, like: path, ...(tags && { tag: (target) => tags.choose(path, target) }) });
   const first = createFolder(storage, to, undefined, makingFrom(from));
   const folders = [first];
   if (!filter.isChoosy) yield { kind: 'folder', from, folder: first };

@@ -15,7 +15,7 @@ import { createFolders } from '../sync/execute.ts';
 import { mergeSides, nothing, type Pair } from '../sync/merge.ts';
 import { describeEntry, type Item } from '../sync/tree.ts';
 import { makeFolder, type Folder, type Making as FolderMaking } from '../tree/folders.ts';
-import { decodeStored } from '../tree/headers.ts';
+import { decodeStoredOfFolder } from '../tree/headers.ts';
 import type { TagKeeper } from '../tree/keep-tags.ts';
 import { linkObject, type Linked } from '../tree/link.ts';
 import { removeEntry } from '../tree/remove.ts';
@@ -89,7 +89,7 @@ async function* listJobs(making: Making): AsyncGenerator<Job> {
 /** The manifest entry of a directory, with its own headers. */
 async function describeFolder({ engine, home }: Making, { rel }: Item): Promise<ManifestEntry> {
   const found = await inspect(engine.storage, joinPath(home.directory, rel));
-  const { 'content-type': _, ...headers } = found?.type === 'directory' ? decodeStored(found.headers) : {};
+  const headers = found?.type === 'directory' ? decodeStoredOfFolder(found.headers) : {};
   return { rel, type: 'directory', ...(Object.keys(headers).length > 0 && { headers }), roleTag: found?.headers['role-tag'] ?? '' };
 }
 

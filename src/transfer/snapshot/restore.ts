@@ -6,7 +6,7 @@ import { isSameRecord } from '../sync/properties.ts';
 import { syncSides, type SyncOptions } from '../sync/run.ts';
 import type { Step } from '../sync/steps.ts';
 import type { Side } from '../sync/tree.ts';
-import { decodeStored, encodeHeaders } from '../tree/headers.ts';
+import { decodeStoredOfFolder, encodeHeaders } from '../tree/headers.ts';
 import { withTags, type TagKeeper } from '../tree/keep-tags.ts';
 import type { Snapshot } from './list.ts';
 import { readItems } from './manifest.ts';
@@ -75,7 +75,7 @@ export async function* restoreFolderHeaders(
     const done = await report.attempt(rel, async () => {
       const found = await inspect(engine.storage, path);
       if (found?.type !== 'directory') return dryRun ? step : undefined;
-      const { 'content-type': _, ...present } = decodeStored(found.headers);
+      const present = decodeStoredOfFolder(found.headers);
       const isTagged = roleTag === undefined || roleTag === (found.headers['role-tag'] ?? '');
       if (isSameRecord(present, headers ?? present) && isTagged) return undefined;
       const onRefused = (): void => warn(`${printRemotePath(path)} does not have its role tags of the snapshot: you may not set them`);

@@ -2,9 +2,10 @@ import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
-import { inspect, type Inspected } from '../inspect.ts';
+import { inspect, inspectReadable, type Inspected } from '../inspect.ts';
 import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
+import { decodeStoredOfFolder, encodeHeaders } from './headers.ts';
 import { withTags, type Tagging } from './keep-tags.ts';
 
 /** The parents of a path that a user can create: not an account's own directory and its roots. */
@@ -59,6 +60,8 @@ export interface Making {
   readonly parents?: boolean;
   /** Headers of the new directory. */
   readonly headers?: Headers | undefined;
+  /** A directory whose headers the new one gets, if the caller may read it. */
+  readonly like?: RemotePath | undefined;
   /** Finds the role tags of a new directory, when its parent exists. */
   readonly tag?: ((path: RemotePath) => Promise<Tagging | undefined>) | undefined;
   /** Only check, for a dry run: nothing is created. */
@@ -70,8 +73,13 @@ export interface Making {
  * @returns false if another client has created the directory meanwhile
  * @throws {UsageError} when the path has become an object
  */
-async function createNew(storage: StorageClient, path: RemotePath, { headers, tag }: Pick<Making, 'headers' | 'tag'>): Promise<boolean> {
+async function createNew(
+  storage: StorageClient,
+  path: RemotePath,
+  { tag, like, ...options }: Pick<Making, 'headers' | 'like' | 'tag'>,
+): Promise<boolean> {
   const tagging = await tag?.(path);
+  const headers = like ? encodeHeaders(decodeStoredOfFolder((await inspectReadable(storage, like))?.headers ?? {})) : options.headers;
   try {
     await withTags(tagging, (roleTag) => storage.putDirectory({ ...path, ...(headers && { headers }), roleTag, ifNoneMatch: '*' }));
     return true;

@@ -52,3 +52,9 @@ export function decodeStored(headers: Headers): Headers {
   const stored = Object.entries(headers).filter(([name]) => isStoredHeader(name));
   return Object.fromEntries(stored.map(([name, value]) => [name, decodeValue(value)]));
 }
+
+/** The headers that are stored with a directory, decoded. Its content type is the service's. */
+export function decodeStoredOfFolder(headers: Headers): Headers {
+  const { 'content-type': _, ...stored } = decodeStored(headers);
+  return stored;
+}

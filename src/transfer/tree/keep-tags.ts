@@ -2,7 +2,7 @@ import type { StorageClient } from '../../client/client.ts';
 import { ApiError } from '../../base/errors.ts';
 import { setNewest } from '../../base/newest.ts';
 import { splitList } from '../../base/split-list.ts';
-import { inspect } from '../inspect.ts';
+import { inspectReadable } from '../inspect.ts';
 import { parentOf, printRemotePath, type RemotePath } from '../path.ts';
 
 /** Role tags that a request sets. Without them, a service tags a new entry like its directory. */
@@ -27,13 +27,8 @@ const rememberedDirectories = 100;
 
 /** The role tags of an entry, sorted; undefined if it does not exist or the caller may not read it. */
 async function readTags(storage: StorageClient, path: RemotePath): Promise<string | undefined> {
-  try {
-    const found = await inspect(storage, path);
-    return found && splitList(found.headers['role-tag']).toSorted().join(',');
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+  const found = await inspectReadable(storage, path);
+  return found && splitList(found.headers['role-tag']).toSorted().join(',');
 }
 
 /** @param warn called for each entry that does not get the tags of its source */
