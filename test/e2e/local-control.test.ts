@@ -50,6 +50,15 @@ describe('cloud local clock', () => {
     expect(await fetchStatus(url)).toBe('200');
   });
 
+  it('lets headers change of what has a date ahead of the clock of this machine, or of its own', async () => {
+    await succeed(user, 'local', 'clock', 'advance', '1d', '-q');
+    await succeed(user, 'stor', 'put', '-q', user.write('ahead', 'x'), 'ahead');
+    expect((await user.here(['stor', 'meta', 'set', 'ahead', 'color=red'])).code).toBe(0);
+    await succeed(user, 'local', 'clock', 'reset', '-q');
+    expect((await user.here(['stor', 'meta', 'set', 'ahead', 'size=9'])).code).toBe(0);
+    expect(await user.json('stor', 'meta', 'get', 'ahead')).toMatchObject({ 'm-color': 'red', 'm-size': '9' });
+  });
+
   it('moves the check of dates alone', async () => {
     expect(await user.json('local', 'clock', 'skew', '400s', '--behind')).toMatchObject({ offset: 0, skew: -400_000 });
     const { code, stderr } = await user.here(['keys', 'list']);

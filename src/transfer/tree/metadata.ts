@@ -12,10 +12,11 @@ const attempts = 20;
 /** Resolution of HTTP dates, milliseconds. */
 const dateStep = 1000;
 
-/** Milliseconds to wait until a further change would get another Last-Modified than the one that was read. */
-function waitForNextSecond({ date, 'last-modified': modified }: Headers): number {
+/** True if a further change would get another Last-Modified than the one that was read. @param known milliseconds since that was first read */
+function isPastSecond({ date, 'last-modified': modified }: Headers, known: number): boolean {
   const [now, then] = [Date.parse(date ?? ''), Date.parse(modified ?? '')];
-  return now - then >= dateStep || Number.isNaN(now - then) ? 0 : dateStep;
+  // Where the clock that dates changes is ahead of Date, only waiting tells.
+  return now - then >= dateStep || Number.isNaN(now - then) || known >= dateStep;
 }
 
 /** The metadata to set on an entry: its headers, and its role tags if they change. */
@@ -28,7 +29,7 @@ export interface Metadata {
 /**
  * Reads the headers of an entry, changes them, and writes them only if nobody else has changed the entry since; otherwise it starts again.
  * A change of headers keeps the etag, so the condition is `If-Unmodified-Since`, sent once the date can tell two changes apart; without a
- * date it is the etag.
+ * date, or where the service refuses it though it is still the same, it is the etag.
  * @param merge receives the response headers
  * @returns the metadata written; undefined when the entry does not exist
  */
@@ -38,25 +39,28 @@ export async function changeMetadata(
   merge: (current: Headers) => Metadata,
   signal: AbortSignal,
 ): Promise<Metadata | undefined> {
+  let first: { readonly modified: string | undefined; readonly at: number } | undefined;
+  let refused: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const found = await inspect(storage, path);
     if (!found) return undefined;
-    const wait = waitForNextSecond(found.headers);
-    if (wait > 0) {
-      await pause(wait * (0.5 + Math.random()), signal);
+    const { 'last-modified': modified, etag } = found.headers;
+    if (first === undefined || first.modified !== modified) first = { modified, at: performance.now() };
+    if (!isPastSecond(found.headers, performance.now() - first.at)) {
+      await pause(dateStep * (0.5 + Math.random()), signal);
       checkInterrupted(signal);
       continue;
     }
-    const { 'last-modified': modified, etag } = found.headers;
     const metadata = merge(found.headers);
     const { headers, roleTag } = metadata;
     try {
-      const condition = modified === undefined ? { ifMatch: etag } : { ifUnmodifiedSince: modified };
+      const condition = modified === refused ? { ifMatch: etag } : { ifUnmodifiedSince: modified };
       await storage.putMetadata({ ...path, headers: encodeHeaders(headers), roleTag, ...condition });
       return metadata;
     } catch (error) {
       const isLate = error instanceof ApiError && (error.status === 412 || error.status === 409) && error.code !== 'InvalidRoleTag';
       if (!isLate || attempt >= attempts) throw error;
+      refused = modified;
     }
   }
 }
