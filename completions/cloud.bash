@@ -306,7 +306,7 @@ _cloud_place() {
     'services get') options="--dc $_cloud_shared" ;;
     'stor') commands='ls find tree du stat cat get put mkdir rm cp mv ln meta sync diff snapshot sign roles run' aliases='ls=list stat=show rm=delete snapshot=snapshots' options="$_cloud_shared" ;;
     'stor ls') options="-t,--time -S,--size -r,--reverse -h,--human -0,--print0 --glob --literal --paths-from -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second --help" ;;
-    'stor find') options="--name --type --size --newer --older --maxdepth --exec --delete -y,--yes -0,--print0 --include+ --exclude+ --exclude-from --glob --literal $_cloud_shared" ;;
+    'stor find') options="--name --type --size --newer --older --maxdepth --exec --delete -n,--dry-run -y,--yes -0,--print0 --include+ --exclude+ --exclude-from --glob --literal $_cloud_shared" ;;
     'stor tree') options="-L,--maxdepth --glob --literal $_cloud_shared" ;;
     'stor du') options="-d,--depth -h,--human --include+ --exclude+ --exclude-from --glob --literal -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second --help" ;;
     'stor stat') options="--glob --literal --paths-from $_cloud_shared" ;;

@@ -1995,6 +1995,7 @@ complete -c cloud -n '__cloud_at \'stor find\'' -l older -x -d 'Changed before t
 complete -c cloud -n '__cloud_at \'stor find\'' -l maxdepth -x -d 'Maximum depth; 0 is the path itself'
 complete -c cloud -n '__cloud_at \'stor find\'' -l exec -x -d 'Run a shell command for each match; the path is {} as a separate argument, "$1" and $CLOUD_PATH'
 complete -c cloud -n '__cloud_at \'stor find\'' -l delete -d 'Delete the matches'
+complete -c cloud -n '__cloud_at \'stor find\'' -s n -l dry-run -d 'With --delete: only show what would be deleted'
 complete -c cloud -n '__cloud_at \'stor find\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_at \'stor find\'' -s 0 -l print0 -d 'Terminate paths with NUL instead of a newline'
 complete -c cloud -n '__cloud_at \'stor find\'' -l include -x -d 'Only files whose name matches; a pattern with a slash is compared with the path'

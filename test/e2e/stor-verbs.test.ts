@@ -77,8 +77,37 @@ test('find streams paths and knows names, types, sizes, times, depths, and runs 
   expect((await user.here(['stor', 'find', 'tree', '--name', 'a.txt', '--exec', 'exit 3'])).code).toBe(1);
   expect((await user.here(['stor', 'find', 'tree', '--delete'])).code).toBe(2);
   await user.here(['stor', 'cp', '-r', 'tree/d', 'doomed']);
+  const dry = await user.json('stor', 'find', 'doomed', '--name', '*.bin', '--delete', '-n');
+  expect(dry).toEqual([{ action: 'delete', to: '/demo/stor/doomed/g.bin' }]);
+  expect(await user.json('stor', 'find', 'doomed', '--name', '*.bin', '--delete', '-y')).toMatchObject([
+    { path: '/demo/stor/doomed/g.bin' },
+  ]);
   expect((await user.here(['stor', 'find', 'doomed', '--delete', '-y', '-q'])).code).toBe(0);
   expect((await user.here(['stor', 'ls', 'doomed'])).code).toBe(3);
+});
+
+test('find --delete refuses an empty path, and a root directory where nothing selects its entries; it leaves the root', async () => {
+  for (const words of [[''], [], ['stor:'], ['tree', '']])
+    expect((await user.here(['stor', 'find', ...words, '--delete', '-y'])).code, words.join()).toBe(2);
+  expect((await user.here(['stor', 'find', '', '--exec', 'echo {}'])).code).toBe(2);
+  expect((await user.here(['stor', 'find', 'tree', '-n'])).code).toBe(2);
+  await user.here(['stor', 'put', '-', 'doomed.tmp', '-q'], { input: 'x' });
+  const { code, stderr } = await user.here([
+    'stor',
+    'find',
+    'stor:',
+    '--exclude',
+    'tree',
+    '--newer',
+    '1h',
+    '--name',
+    '*.tmp',
+    '--delete',
+    '-y',
+  ]);
+  expect([code, stderr]).toEqual([0, 'Deleted /demo/stor/doomed.tmp\n']);
+  const fixed = await user.json('stor', 'find', 'stor:', '--name', 'stor', '--delete', '-y');
+  expect(fixed).toEqual([]);
 });
 
 test('-h of ls and du is that of Unix: sizes with units, also with -l, which has bytes otherwise', async () => {

@@ -28,11 +28,15 @@ async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Pr
   }
 }
 
+/** True if any option of a filter is given. */
+export function hasFilter({ include, exclude, excludeFrom }: FilterValues): boolean {
+  return include.length + exclude.length > 0 || excludeFrom !== undefined;
+}
+
 /** Creates the filter from the options. @throws {UsageError} for a list that cannot be read, and for filters without a tree */
 export async function readFilter(context: Pick<Context, 'world'>, values: FilterValues, isTree = true): Promise<Filter> {
   const { include, exclude, excludeFrom, pathsFrom } = values;
-  const isAsked = include.length + exclude.length > 0 || excludeFrom !== undefined;
-  if (isAsked && !isTree) throw new UsageError('--include and --exclude filter the files of trees', { hint: 'add -r' });
+  if (hasFilter(values) && !isTree) throw new UsageError('--include and --exclude filter the files of trees', { hint: 'add -r' });
   for (const [name, patterns] of Object.entries({ include, exclude }))
     // Probably an unset variable: an empty pattern would select or exclude nothing.
     if (patterns.some((pattern) => /^(\.?\/)*\.?$/.test(pattern))) throw new UsageError(`--${name} has an empty pattern`);

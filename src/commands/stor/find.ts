@@ -3,23 +3,26 @@ import type { Writable } from 'node:stream';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, number, some, text, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { createContradiction, ClosedPipe, InterruptedError, LocalError } from '../../base/errors.ts';
+import { finishChanges, showRows } from '../../cli/rows.ts';
+import { createContradiction, ClosedPipe, InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
 import { createMatcher } from '../../transfer/tree/wildcard.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { drainPool } from '../../base/parallel.ts';
+import { runPool } from '../../base/parallel.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, type Tally } from './engine.ts';
 import { prepareLine } from './exec-line.ts';
-import { filterOptions, readFilter, takesRoot } from './filters.ts';
+import { filterOptions, hasFilter, readFilter, takesRoot } from './filters.ts';
 import { readMoment } from './moment.ts';
 import { readingNames, readNames } from './names.ts';
 import { inspectRoot } from './paths.ts';
+import { showRehearsal, type Rehearsed } from './rehearse.ts';
 
 /** An entry that was found. */
 export interface Found {
@@ -51,6 +54,7 @@ const findOptions = {
     placeholder: 'COMMAND',
   }),
   delete: flag('Delete the matches'),
+  dryRun: flag('With --delete: only show what would be deleted', { short: 'n' }),
   yes: flag('Do not ask before deleting', { short: 'y' }),
   print0: flag('Terminate paths with NUL instead of a newline', { short: '0' }),
   ...filterOptions,
@@ -159,6 +163,51 @@ function printPath({ path }: Found, isTerminal: boolean, isNull: boolean): Uint8
   return Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(line) : line}\n`);
 }
 
+/** True for a root directory of an account, which cannot be deleted. */
+function isFixed({ path }: RemotePath): boolean {
+  return !path.includes('/');
+}
+
+/** @throws {UsageError} where nothing selects what is deleted in a root directory of an account */
+function checkRoots(roots: readonly RemotePath[], isSelective: boolean): void {
+  const root = roots.find(isFixed);
+  if (root === undefined || isSelective) return;
+  throw new UsageError(`--delete without a test would delete everything in ${printRemotePath(root)}`, {
+    hint: `if this is intended: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(root)}/*`)}`,
+  });
+}
+
+/** Deletes what was found, or shows it in a dry run. Directories are not removed before their entries. */
+async function deleteFound(
+  invocation: Context,
+  found: AsyncIterable<Found>,
+  { type, dryRun, yes }: Values<typeof findOptions>,
+  tally: Tally,
+): Promise<Output | undefined> {
+  async function* rehearse(): AsyncGenerator<Rehearsed> {
+    for await (const { path } of found) yield { action: 'delete', to: path };
+    tally.finish();
+  }
+  if (dryRun) return await showRehearsal(invocation, rehearse());
+  if (!yes) await confirm(invocation.world, 'Delete all matches?');
+  const engine = createEngine(invocation, {}, { bulk: true });
+  const work = async (one: Found): Promise<Found | undefined> => {
+    const [, account = '', ...parts] = one.path.split('/');
+    return await tally.attempt(one.path, async () => {
+      // An object that has changed since might not match any more.
+      await removeEntry(engine, { account, path: parts.join('/') }, one.type === 'object' ? one.etag : undefined);
+      return one;
+    });
+  };
+  async function* remove(): AsyncGenerator<Found> {
+    const limit = type === 'object' || type === 'f' ? engine.parallel : 1;
+    for await (const removed of runPool(found, work, { limit, signal: engine.signal })) if (removed) yield removed;
+    tally.finish();
+  }
+  const rows = finishChanges(invocation, remove());
+  return await showRows(invocation, rows, { columns: ['type', 'path'], id: 'path' }, ({ path }) => `Deleted ${path}`);
+}
+
 function isPlain({ global }: Context): boolean {
   return global.output === undefined && !global.json && global.columns === undefined && global.sort === undefined && !global.long;
 }
@@ -168,8 +217,11 @@ export const find = command({
   arguments: { path: some('Path to search; default your stor directory', { values: 'path' }) },
   options: findOptions,
   run: async (invocation): Promise<Output | undefined> => {
-    const { args, options, world, note } = invocation;
+    const { args, options, world } = invocation;
     if (options.delete && options.exec !== undefined) throw createContradiction('--delete', '--exec');
+    if (options.dryRun && !options.delete) throw new UsageError('--dry-run applies to --delete');
+    if ((options.delete || options.exec !== undefined) && args.path.includes(''))
+      throw new UsageError('a path is empty', { hint: 'your stor directory: stor:' });
     const exec = options.exec === undefined ? undefined : prepareLine(options.exec);
     const tests = listTests(options, world.now());
     // With --delete, a path is literal unless --glob is set.
@@ -177,12 +229,14 @@ export const find = command({
     const words = args.path.length === 0 ? [''] : args.path;
     const { paths: roots } = await readNames(invocation, words, { glob: options.glob, literal });
     const isOnly = roots.length === 1;
+    if (options.delete) checkRoots(roots, tests.length > 0 || hasFilter(options));
     const tally = createTally(invocation, isOnly && !options.delete && exec === undefined);
     const filter = await readFilter(invocation, options);
     const how = { maxDepth: options.maxdepth, isUpward: options.delete, filter, isNamed: args.path.length > 0, isOnly };
     async function* found(): AsyncGenerator<Found> {
       for (const root of roots) {
-        for await (const one of search(invocation, root, how, tally)) if (tests.every((test) => test(one))) yield one;
+        for await (const one of search(invocation, root, how, tally))
+          if (tests.every((test) => test(one)) && !(options.delete && isFixed(root) && one.path === printRemotePath(root))) yield one;
       }
       if (!options.delete && exec === undefined) tally.finish();
     }
@@ -192,26 +246,7 @@ export const find = command({
       tally.finish();
       return undefined;
     }
-    if (options.delete) {
-      if (!options.yes) await confirm(world, 'Delete all matches?');
-      const engine = createEngine(invocation, {}, { bulk: true });
-      await drainPool(
-        found(),
-        async ({ path, type, etag }) => {
-          const [, account = '', ...parts] = path.split('/');
-          const isRemoved = await tally.attempt(path, async () => {
-            // An object that has changed since might not match any more.
-            await removeEntry(engine, { account, path: parts.join('/') }, type === 'object' ? etag : undefined);
-            return true;
-          });
-          if (isRemoved === true) note(`Deleted ${path}`);
-        },
-        // A directory must not be removed before its entries.
-        { limit: options.type === 'object' || options.type === 'f' ? engine.parallel : 1, signal: engine.signal },
-      );
-      tally.finish();
-      return undefined;
-    }
+    if (options.delete) return await deleteFound(invocation, found(), options, tally);
     if (isPlain(invocation)) return bytes(mapEach(found(), (one) => printPath(one, world.stdout.isTerminal, options.print0)));
     return records(found(), {
       columns: ['type', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'path'],

@@ -15,7 +15,7 @@ import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
-import { filterOptions, readFilter, takesRoot } from './filters.ts';
+import { filterOptions, hasFilter, readFilter, takesRoot } from './filters.ts';
 import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
 import { listFirstNames } from './nesting.ts';
 import { createRecorder, recordWork, type Recorder } from './recorder.ts';
@@ -269,11 +269,7 @@ export const remove = command({
     if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, removal, tally, countSearch));
     const [only] = targets;
     if (!options.yes && !options.recursive && only && targets.length === 1) await assertEmpty(invocation, only);
-    if (!options.yes && targets.length > 0)
-      await confirm(
-        world,
-        `Delete ${describe(targets, options.recursive, options.include.length + options.exclude.length > 0 || options.excludeFrom !== undefined)}?`,
-      );
+    if (!options.yes && targets.length > 0) await confirm(world, `Delete ${describe(targets, options.recursive, hasFilter(options))}?`);
     const isLong = targets.length > 1 || (options.recursive && targets.some(({ type }) => type === 'directory'));
     async function* remove(recorder: Recorder): AsyncGenerator<Removed> {
       for (const target of targets) {
