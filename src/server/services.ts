@@ -1,7 +1,7 @@
 import { compute } from '../api/compute.ts';
 import type { Operations } from '../api/operation.ts';
 import { createComputeHandlers } from './compute/index.ts';
-import { createSecondHandlers } from './compute/second-images.ts';
+import { describeSecond } from './compute/second-images.ts';
 import type { ServiceOptions } from './http/answer.ts';
 import { createService, type Service } from './http/serve.ts';
 import type { JobEngine } from './jobs/engine.ts';
@@ -34,7 +34,7 @@ export function createServices(store: Store, jobs: JobEngine | undefined, option
       datacenter: nameSecond(datacenter),
       service: 'compute',
       operations: compute,
-      handlers: createSecondHandlers(),
+      ...describeSecond(),
     }),
   };
 }

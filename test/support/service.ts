@@ -7,7 +7,7 @@ import { readAll, type Body, type Headers, type HttpResponse, type Request } fro
 import type { ServiceName } from '../../src/api/operation.ts';
 import { lazily } from '../../src/base/lazily.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
-import { createSecondHandlers } from '../../src/server/compute/second-images.ts';
+import { describeSecond } from '../../src/server/compute/second-images.ts';
 import type { Connection } from '../../src/server/http/handler.ts';
 import type { JobEngine } from '../../src/server/jobs/engine.ts';
 import { seedAccount } from '../../src/server/seed/account.ts';
@@ -169,7 +169,7 @@ function createHandlers(shared: Shared, storage: ReturnType<typeof describeStora
 }
 
 function createSecond(shared: Shared): Service {
-  return createService({ ...shared, service: 'compute', operations: compute, handlers: createSecondHandlers() });
+  return createService({ ...shared, service: 'compute', operations: compute, ...describeSecond() });
 }
 
 /** Services that others have the data of, too. */

@@ -9,6 +9,7 @@ import { showCaller } from '../http/request-log.ts';
 import { assertEnabled } from './account-status.ts';
 import { isPresigned } from './authenticate.ts';
 import { findRoleIds, findRoleNames, listMemberships, loadPolicies } from './caller-roles.ts';
+import { findImage } from '../compute/image-shape.ts';
 import { findResource, locateResource } from '../compute/resources.ts';
 import { listTags } from '../compute/tags.ts';
 import type { Call, Caller, Connection } from '../http/handler.ts';
@@ -22,6 +23,8 @@ export interface Attempt extends Pick<Call, 'store' | 'caller' | 'operation' | '
   /** Inputs taken from the path. */
   readonly inputs: Readonly<Record<string, string>>;
   readonly context: DecisionInput['context'];
+  /** Compute: finds an image of the datacenter that serves the request; in the database if omitted. */
+  readonly findImage?: Call['findImage'] | undefined;
   /** Limits on decisions; the defaults if omitted. */
   readonly settings?: ServiceSettings | undefined;
 }
@@ -56,9 +59,15 @@ function describeCaller({ caller, account }: Pick<Attempt, 'caller' | 'account'>
 }
 
 /** A GET of a missing member is decided by the tags of its collection, so that it may be a 404; otherwise a missing member has no tags. */
-async function describeComputeResource({ store, operation, account, inputs }: Attempt): Promise<DecisionResource> {
+async function describeComputeResource({
+  store,
+  operation,
+  account,
+  inputs,
+  findImage: find = findImage,
+}: Attempt): Promise<DecisionResource> {
   const parts = locateResource(operation, inputs);
-  const resource = await findResource(store.db, account, parts);
+  const resource = await findResource(store.db, { account, findImage: find }, parts);
   const path = ['', account.login, ...parts].join('/');
   if (resource === undefined) return { path, kind: 'member', tags: [] };
   const key = resource.key ?? (operation.method === 'GET' ? resource.collection : undefined);

@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely';
 import type { Collection } from '../../api/collections.ts';
 import type { Operation } from '../../api/operation.ts';
 import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
+import type { Call } from '../http/handler.ts';
 import { fillPath } from '../http/match.ts';
-import type { AccountRow, PackageRow, Schema, UserRow } from '../store/schema.ts';
-import { findImage } from './image-shape.ts';
+import type { PackageRow, Schema, UserRow } from '../store/schema.ts';
 
 /** The resource in a path of the compute service, and where its role tags are stored. */
 export interface Resource {
@@ -16,15 +16,17 @@ export interface Resource {
 }
 
 type Db = Kysely<Schema>;
+/** The account whose resources are looked up, and the images of the datacenter that serves the request. */
+type Place = Pick<Call, 'account' | 'findImage'>;
 /** Returns the immutable identifier of the member of a collection with this name or id; undefined if there is none. */
-type Find = (db: Db, account: AccountRow, name: string) => Promise<string | undefined>;
+type Find = (db: Db, place: Place, name: string) => Promise<string | undefined>;
 
 function findKey(user: UserRow | undefined): Find {
-  return async (db, account, name) => selectKeys(await listKeysOf(db, account, user), name)[0]?.fingerprint;
+  return async (db, { account }, name) => selectKeys(await listKeysOf(db, account, user), name)[0]?.fingerprint;
 }
 
 function findOwn(table: 'roles' | 'policies'): Find {
-  return async (db, account, name) => {
+  return async (db, { account }, name) => {
     const rows = await db
       .selectFrom(table)
       .select('id')
@@ -40,7 +42,7 @@ function findNamed(table: 'datacenters' | 'services'): Find {
   return async (db, _, name) => (await db.selectFrom(table).select('name').where('name', '=', name).executeTakeFirst())?.name;
 }
 
-const findMachine: Find = async (db, account, id) =>
+const findMachine: Find = async (db, { account }, id) =>
   (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id).executeTakeFirst())?.id;
 
 const findNetwork: Find = async (db, _, id) => (await db.selectFrom('networks').select('id').where('id', '=', id).executeTakeFirst())?.id;
@@ -56,10 +58,10 @@ export async function findPackage(db: Kysely<Schema>, word: string): Promise<Pac
 /** How the members of each collection are found. */
 const collections: Readonly<Record<Collection, Find>> = {
   machines: findMachine,
-  users: async (db, account, name) => (await findUser(db, account, name))?.id,
+  users: async (db, { account }, name) => (await findUser(db, account, name))?.id,
   roles: findOwn('roles'),
   packages: async (db, _, word) => (await findPackage(db, word))?.id,
-  images: async (db, account, id) => (await findImage(db, account, id))?.id,
+  images: async (db, { account, findImage }, id) => (await findImage(db, account, id))?.id,
   policies: findOwn('policies'),
   keys: findKey(undefined),
   datacenters: findNamed('datacenters'),
@@ -69,26 +71,26 @@ const collections: Readonly<Record<Collection, Find>> = {
   networks: findNetwork,
 };
 
-async function findUserKeys(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource> {
+async function findUserKeys(db: Db, place: Place, parts: readonly string[]): Promise<Resource> {
   const [, name = '', , key] = parts;
-  const user = await findUser(db, account, name);
+  const user = await findUser(db, place.account, name);
   if (user === undefined) return { kind: 'member', key: undefined, collection: 'users' };
   const collection = `users/${user.id}/keys`;
   if (key === undefined) return { kind: 'collection', key: collection, collection };
-  const id = await findKey(user)(db, account, key);
+  const id = await findKey(user)(db, place, key);
   return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
 /** Finds the resource of a path below an account; undefined if the path is not one of a resource. */
-export async function findResource(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource | undefined> {
+export async function findResource(db: Db, place: Place, parts: readonly string[]): Promise<Resource | undefined> {
   const [collection, name, inner] = parts;
   if (collection === undefined) return { kind: 'account', key: '', collection: '' };
   const find = Object.entries(collections).find(([known]) => known === collection)?.[1];
   if (find === undefined || parts.length > 4) return undefined;
-  if (collection === 'users' && inner === 'keys') return findUserKeys(db, account, parts);
+  if (collection === 'users' && inner === 'keys') return findUserKeys(db, place, parts);
   if (inner !== undefined) return undefined;
   if (name === undefined) return { kind: 'collection', key: collection, collection };
-  const id = await find(db, account, name);
+  const id = await find(db, place, name);
   return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 

@@ -1,6 +1,6 @@
 import type { compute } from '../../api/compute.ts';
 import { ApiError } from '../../base/errors.ts';
-import type { Handler, Handlers } from '../http/handler.ts';
+import type { FindImage, Handler, Handlers } from '../http/handler.ts';
 import { listSecondImages } from '../peers/second-datacenter.ts';
 import { readTypeFilter, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
@@ -18,9 +18,11 @@ const listImages: Handler<typeof compute.listImages> = async ({ public: isPublic
     .map((row) => showImage(row, call));
 };
 
+const findImage: FindImage = async (_, account, id) => listSecondImages(account.id).find((image) => image.id === id.toLowerCase());
+
 /** GetImage of the second datacenter. */
 const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
-  const row = listSecondImages(call.account.id).find((image) => image.id === id);
+  const row = await findImage(call.store.db, call.account, id);
   if (row === undefined) throw refuseUnknown('image', id);
   return showImage(row, call);
 };
@@ -35,11 +37,11 @@ const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }):
 };
 
 /**
- * A handler for every operation of the compute service of the second datacenter. Resources of the account are shared by all datacenters of
- * a cloud; the images are those that can be imported from the second one.
+ * What serves the compute service of the second datacenter: a handler for every operation, and its images for access and role tags.
+ * Resources of the account are shared by all datacenters of a cloud; the images are those that can be imported from the second one.
  */
-export function createSecondHandlers(): Handlers<typeof compute> {
-  return {
+export function describeSecond(): { readonly handlers: Handlers<typeof compute>; readonly findImage: FindImage } {
+  const handlers = {
     ...createComputeHandlers(),
     listImages,
     getImage,
@@ -50,4 +52,5 @@ export function createSecondHandlers(): Handlers<typeof compute> {
     updateImage: refuseChange,
     cloneImage: refuseChange,
   };
+  return { handlers, findImage };
 }

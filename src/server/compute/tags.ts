@@ -59,7 +59,7 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resourc
   }
   const names = given.flatMap((list) => splitList(list));
   return store.write(async (transaction) => {
-    const resource = await findResource(transaction, account, parts);
+    const resource = await findResource(transaction, call, parts);
     if (resource === undefined) throw new ApiError(409, 'InvalidArgument', `/${path} is not the path of a resource that can be tagged`);
     if (resource.key === undefined) throw new ApiError(404, 'ResourceNotFound', `/${path} does not exist`);
     await writeTags(transaction, account, resource.key, await requireRoleIds(transaction, account, names));
@@ -86,7 +86,7 @@ async function hasTags({ store, account }: Call): Promise<boolean> {
 /** The response header that shows the tags of a resource that was read. */
 async function showTags(call: Call, parts: readonly string[]): Promise<Headers> {
   if (!(await hasTags(call))) return {};
-  const resource = await findResource(call.store.db, call.account, parts);
+  const resource = await findResource(call.store.db, call, parts);
   const tags = resource?.key === undefined ? [] : await listTags(call.store.db, call.account, resource.key);
   return tags.length === 0 ? {} : { 'role-tag': tags.join(',') };
 }
@@ -110,7 +110,7 @@ export async function withRoleTags(
   const parts = locateResource(operation, inputs);
   if (operation.method === 'GET') return { result: await work(), headers: await showTags(call, parts) };
   if (!takesTags(operation, headers)) return { result: await work(), headers: {} };
-  const resource = await findResource(store.db, account, parts);
+  const resource = await findResource(store.db, call, parts);
   // A missing resource is reported before its tags are validated.
   if (!operation.creates && resource?.key === undefined) return { result: await work(), headers: {} };
   // Tagging an existing resource requires the permission for SetRoleTags.

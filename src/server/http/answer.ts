@@ -15,11 +15,12 @@ import {
   requireSecure,
   type Attempt,
 } from '../access/authorise.ts';
+import { findImage } from '../compute/image-shape.ts';
 import { withRoleTags } from '../compute/tags.ts';
 import { applyLag, injectFaults } from '../faults/disturb-request.ts';
 import type { Common } from './common-headers.ts';
 import type { Exchange } from './exchange.ts';
-import type { Call, Caller, Handler } from './handler.ts';
+import type { Call, Caller, FindImage, Handler } from './handler.ts';
 import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { chooseByEntry, type createMatcher, type Match, type Matches } from './match.ts';
@@ -38,6 +39,8 @@ import { validate } from './validate.ts';
 export interface ServiceOptions<T extends Operations> extends Common {
   readonly operations: T;
   readonly handlers: Handlers<T>;
+  /** Compute: finds an image of this datacenter; in the database if omitted. */
+  readonly findImage?: FindImage;
   readonly store: Store;
   /** Receives a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
@@ -125,7 +128,7 @@ function nameAccount({ inputs }: Match): string | undefined {
 
 /** The attempt that rules are evaluated against. */
 function beginAttempt<T extends Operations>(
-  { service, store, datacenter, now = Date.now, settings }: ServiceOptions<T>,
+  { service, store, datacenter, findImage, now = Date.now, settings }: ServiceOptions<T>,
   { request, connection }: Exchange,
   { path, query }: Target,
   account: AccountRow,
@@ -139,7 +142,7 @@ function beginAttempt<T extends Operations>(
     userAgent: request.headers['user-agent'],
     datacenter,
   };
-  return { store, caller, account, path, named, context, settings };
+  return { store, caller, account, path, named, context, settings, findImage };
 }
 
 function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name }: Operation): Handler<Operation> {
@@ -225,6 +228,7 @@ export async function answer<T extends Operations>(
     now,
     version,
     datacenter: options.datacenter,
+    findImage: options.findImage ?? findImage,
     settings: applied,
     ahead: ahead?.found,
     requireAccess,

@@ -1,8 +1,9 @@
+import type { Kysely } from 'kysely';
 import type { InputOf, Operation, Operations, ResultOf } from '../../api/operation.ts';
 import type { Headers } from '../../api/message.ts';
 import type { ApiError } from '../../base/errors.ts';
 import type { FoundAhead } from '../access/accounts.ts';
-import type { AccountRow, UserRow } from '../store/schema.ts';
+import type { AccountRow, ImageRow, Schema, UserRow } from '../store/schema.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 
@@ -27,6 +28,9 @@ export interface Connection {
   transferred?: () => { readonly received: number; readonly sent: number; readonly isWhole: boolean };
 }
 
+/** Finds an image of a datacenter by id; undefined if there is none that the account may see. */
+export type FindImage = (db: Kysely<Schema>, account: AccountRow, id: string) => Promise<ImageRow | undefined>;
+
 /** The context of a handler, in addition to its input. */
 export interface Call {
   readonly operation: Operation;
@@ -49,6 +53,8 @@ export interface Call {
   readonly version: string;
   /** Name of the datacenter. */
   readonly datacenter: string;
+  /** Compute: finds an image of this datacenter. */
+  readonly findImage: FindImage;
   readonly settings: ServiceSettings;
   /** Storage: the entry at the path when the request began, if it was looked up together with the caller. */
   readonly ahead?: FoundAhead | undefined;

@@ -5,6 +5,7 @@ import {
   createEcdsaKey,
   createRsaKey,
   createTestService,
+  signAs,
   type Sending,
   type TestReply,
   type TestService,
@@ -182,6 +183,23 @@ describe('what a sub-user gets to see', () => {
     const response = await askAsBob('GET', `/my/keys/sample?as-role=${names}`);
     expect(response).toMatchObject(denied);
     expect(response.text).toContain('You do not have permission to access /my/keys/sample (getkey)');
+  });
+
+  test('of the second datacenter, the images that are there', async () => {
+    const [there, here] = ['b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e0001', '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1'];
+    const askSecond = (path: string): Promise<TestReply> =>
+      service.second('GET', path, { signing: signAs('compute', userKey, 'demo', 'bob') });
+    const tag = (path: string): Promise<TestReply> => service.second('PUT', path, { json: { 'role-tag': ['lookers'] } });
+    await make('policies', { name: 'images', rules: ['CAN listimages AND getimage'] });
+    await make('roles', { name: 'lookers', policies: [{ name: 'images' }], members: [{ type: 'subuser', login: 'bob', default: true }] });
+    expect((await tag('/my/images')).status).toBe(200);
+    expect((await askSecond('/my/images')).status).toBe(200);
+    expect(await askSecond(`/my/images/${there}`)).toMatchObject(denied);
+    expect(await askSecond(`/my/images/${here}`)).toMatchObject(missing);
+    expect(await tag(`/my/images/${here}`)).toMatchObject(missing);
+    expect((await tag(`/my/images/${there}`)).status).toBe(200);
+    expect(await askSecond(`/my/images/${there}`)).toMatchObject({ status: 200, headers: { 'role-tag': 'lookers' } });
+    expect(await askAsBob('GET', `/my/images/${there}`)).toMatchObject(missing);
   });
 
   test('a broken stored rule denies, and is no internal error', async () => {
