@@ -41,6 +41,27 @@ export async function checkFree(
   throw new ApiError(409, 'InvalidArgument', `${field}: the account already has a ${kind} "${name}"`);
 }
 
+/** The one of these roles or policies with an id, in any case, or else with a name, which may be a UUID too. */
+export function pickByIdOrName<T extends { readonly id: string; readonly name: string }>(rows: readonly T[], word: string): T | undefined {
+  return rows.find(({ id }) => id === word.toLowerCase()) ?? rows.find(({ name }) => name === word);
+}
+
+/** The id of the role or policy of an account with an id, in any case, or else with a name. */
+export async function findId(
+  db: Kysely<Schema>,
+  table: 'roles' | 'policies',
+  account: AccountRow,
+  word: string,
+): Promise<string | undefined> {
+  const rows = await db
+    .selectFrom(table)
+    .select(['id', 'name'])
+    .where('account', '=', account.id)
+    .where((where) => where.or([where('id', '=', word.toLowerCase()), where('name', '=', word)]))
+    .execute();
+  return pickByIdOrName(rows, word)?.id;
+}
+
 /** The error for an invalid value of a field. @param whole the message, if it is not the field name followed by `message` */
 export function refuseField(field: string, message: string, whole = `${field} ${message}`): ApiError {
   return new ApiError(409, 'InvalidArgument', whole, { errors: [{ field, code: 'InvalidArgument', message }] });

@@ -3,7 +3,6 @@ import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { Policy } from '../../api/resources.ts';
 import type { ApiError } from '../../base/errors.ts';
-import { isUuid } from '../../base/uuid.ts';
 import { tryRule } from '../../policy/parser.ts';
 import { countComparisons } from '../../policy/rule.ts';
 import { PolicySyntaxError } from '../../policy/syntax-error.ts';
@@ -13,7 +12,7 @@ import { assertRoom, assertWithinLimit } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { PolicyRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
-import { checkFree, readName, refuseField, refuseUnknown } from './names.ts';
+import { checkFree, findId, pickByIdOrName, readName, refuseField, refuseUnknown } from './names.ts';
 import { noteRoles } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
 import { clearTags } from './tags.ts';
@@ -31,9 +30,10 @@ async function listRows(call: Call): Promise<PolicyRow[]> {
 /** ListPolicies, oldest first. */
 export const listPolicies: Handler<typeof compute.listPolicies> = async (_, call) => (await listRows(call)).map(showPolicy);
 
+/** A policy in its current state, by id or name. @throws {ApiError} 404 `ResourceNotFound` */
 async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: string): Promise<PolicyRow> {
-  const column = isUuid(name) ? 'id' : 'name';
-  const row = await db.selectFrom('policies').selectAll().where('account', '=', account.id).where(column, '=', name).executeTakeFirst();
+  const id = await findId(db, 'policies', account, name);
+  const row = id === undefined ? undefined : await db.selectFrom('policies').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined) throw refuseUnknown('policy', name);
   return row;
 }
@@ -41,7 +41,7 @@ async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: stri
 /** GetPolicy, by id or name. */
 export const getPolicy: Handler<typeof compute.getPolicy> = async ({ policy: name }, call) => {
   if ((call.settings.staleness ?? 0) <= 0) return showPolicy(await requirePolicy(call.store.db, call.account, name));
-  const row = (await listRows(call)).find((each) => each.id === name || each.name === name);
+  const row = pickByIdOrName(await listRows(call), name);
   if (row === undefined) throw refuseUnknown('policy', name);
   return showPolicy(row);
 };
@@ -101,6 +101,8 @@ export const createPolicy: Handler<typeof compute.createPolicy> = async (input, 
 export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, call) => {
   const { account, store } = call;
   const { description } = input;
+  // Looked up first, so that a policy that does not exist is 404 whatever the fields are.
+  await requirePolicy(store.db, account, input.policy);
   const changes = {
     ...(input.name !== undefined && { name: readName(input.name, 'policies') }),
     ...(input.rules !== undefined && { rules: readRules(input.rules, call.settings) }),
@@ -125,11 +127,12 @@ export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, 
 };
 
 /** DeletePolicy, by id only; also removes it from roles. */
-export const deletePolicy: Handler<typeof compute.deletePolicy> = async ({ policy: id }, call) => {
+export const deletePolicy: Handler<typeof compute.deletePolicy> = async ({ policy: given }, call) => {
   const { account, store } = call;
+  const id = given.toLowerCase();
   await store.write(async (transaction) => {
-    if (!isUuid(id)) throw refuseUnknown('policy with the id', id);
     const before = await requirePolicy(transaction, account, id);
+    if (before.id !== id) throw refuseUnknown('policy with the id', given);
     await noteChange(transaction, call, 'policy', id, before);
     await noteRoles(transaction, call, { policy: id });
     await clearTags(transaction, account, `policies/${id}`);

@@ -5,6 +5,7 @@ import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
 import type { Call } from '../http/handler.ts';
 import { fillPath } from '../http/match.ts';
 import type { PackageRow, Schema, UserRow } from '../store/schema.ts';
+import { findId } from './names.ts';
 
 /** The resource in a path of the compute service, and where its role tags are stored. */
 export interface Resource {
@@ -26,16 +27,7 @@ function findKey(user: UserRow | undefined): Find {
 }
 
 function findOwn(table: 'roles' | 'policies'): Find {
-  return async (db, { account }, name) => {
-    const rows = await db
-      .selectFrom(table)
-      .select('id')
-      .where('account', '=', account.id)
-      .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
-      .orderBy((of) => of.case().when('id', '=', name).then(0).else(1).end())
-      .execute();
-    return rows[0]?.id;
-  };
+  return (db, { account }, word) => findId(db, table, account, word);
 }
 
 function findNamed(table: 'datacenters' | 'services'): Find {

@@ -12,7 +12,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom, assertWithinLimit } from '../limit.ts';
 import { hasOldRoles } from '../http/version.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
-import { checkFree, readName, refuseUnknown } from './names.ts';
+import { checkFree, findId, pickByIdOrName, readName, refuseUnknown } from './names.ts';
 import { showOldRole, type OldRole } from './old-roles.ts';
 import { listRoleRecords, type MemberRecord, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -33,14 +33,9 @@ async function listPast(call: Call): Promise<RoleRecord[]> {
 /** ListRoles, oldest first. */
 export const listRoles: Handler<typeof compute.listRoles> = async (_, call) => (await listPast(call)).map((role) => showRole(role, call));
 
-async function findRoleId(db: Db, account: AccountRow, name: string): Promise<string | undefined> {
-  const column = isUuid(name) ? 'id' : 'name';
-  return (await db.selectFrom('roles').select('id').where('account', '=', account.id).where(column, '=', name).executeTakeFirst())?.id;
-}
-
-/** A role in its current state. @throws {ApiError} 404 `ResourceNotFound` */
+/** A role in its current state, by id or name. @throws {ApiError} 404 `ResourceNotFound` */
 async function requireRole(db: Db, account: AccountRow, name: string): Promise<RoleRecord> {
-  const id = await findRoleId(db, account, name);
+  const id = await findId(db, 'roles', account, name);
   const [role] = id === undefined ? [] : await listRoleRecords(db, account, id);
   if (role === undefined) throw refuseUnknown('role', name);
   return role;
@@ -49,7 +44,7 @@ async function requireRole(db: Db, account: AccountRow, name: string): Promise<R
 /** GetRole, by id or name. */
 export const getRole: Handler<typeof compute.getRole> = async ({ role: name }, call) => {
   if ((call.settings.staleness ?? 0) <= 0) return showRole(await requireRole(call.store.db, call.account, name), call);
-  const role = (await listPast(call)).find((each) => each.id === name || each.name === name);
+  const role = pickByIdOrName(await listPast(call), name);
   if (role === undefined) throw refuseUnknown('role', name);
   return showRole(role, call);
 };
@@ -67,7 +62,7 @@ async function resolvePolicy(
   const wanted = id ?? name;
   if (wanted === undefined) throw refuse(`policies[${index}] needs an id or a name`);
   const query = db.selectFrom('policies').select('id').where('account', '=', account.id);
-  const found = await query.where(id === undefined ? 'name' : 'id', '=', wanted).executeTakeFirst();
+  const found = await (id === undefined ? query.where('name', '=', wanted) : query.where('id', '=', id.toLowerCase())).executeTakeFirst();
   if (found === undefined) throw refuse(`policies: the account has no policy "${wanted}"`);
   return found.id;
 }
@@ -227,12 +222,12 @@ export const createRole: Handler<typeof compute.createRole> = async (input, call
 /** UpdateRole, by id or name: lists in the input replace the stored ones. Errors as for CreateRole. */
 export const updateRole: Handler<typeof compute.updateRole> = async (input, call) => {
   const { account, store } = call;
-  const name = input.name === undefined ? undefined : readName(input.name, 'roles');
-  assertTyped(input, call);
-  assertListsWithinLimits(input, call);
   const isAdministrator = await call.isAdministrator();
   const role = await store.write(async (transaction) => {
     const before = await requireRole(transaction, account, input.role);
+    const name = input.name === undefined ? undefined : readName(input.name, 'roles');
+    assertTyped(input, call);
+    assertListsWithinLimits(input, call);
     for (const each of [before.name, name ?? '']) assertMayChange(each, call, isAdministrator);
     await noteChange(transaction, call, 'role', before.id, before);
     if (name !== undefined) {
@@ -247,11 +242,12 @@ export const updateRole: Handler<typeof compute.updateRole> = async (input, call
 };
 
 /** DeleteRole, by id only; also removes the role from the tags of resources. */
-export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: id }, call) => {
+export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: given }, call) => {
   const { account, store } = call;
+  const id = given.toLowerCase();
   await store.write(async (transaction) => {
-    if (!isUuid(id)) throw refuseUnknown('role with the id', id);
     const before = await requireRole(transaction, account, id);
+    if (before.id !== id) throw refuseUnknown('role with the id', given);
     await noteChange(transaction, call, 'role', id, before);
     await clearTags(transaction, account, `roles/${id}`);
     await transaction.deleteFrom('roles').where('id', '=', id).execute();

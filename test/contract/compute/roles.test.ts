@@ -27,6 +27,7 @@ afterAll(() => service.close());
 
 const missing = { status: 404, code: 'ResourceNotFound' };
 const invalid = { status: 409, code: 'InvalidArgument' };
+const uuid = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const subuser = (login: string, isDefault: boolean): object => ({ type: 'subuser', id: ids[login], login, default: isDefault });
 
 describe('roles', () => {
@@ -203,5 +204,21 @@ describe('policies', () => {
     expect(await service.compute('POST', '/my/policies/reading', { json })).toMatchObject(invalid);
     expect(await service.compute('POST', '/my/policies/reading', { json: { name: 'writing' } })).toMatchObject(invalid);
     expect((await service.compute('GET', '/my/policies/reading')).json).toMatchObject({ rules: ['CAN listkeys'] });
+  });
+});
+
+describe.each(['roles', 'policies'] as const)('%s whose name is a UUID', (collection) => {
+  const fields = collection === 'policies' ? { rules: ['CAN ping'] } : {};
+
+  test('are found by id, then by name, and deleted by id only', async () => {
+    const id = await make(collection, { name: uuid, ...fields });
+    const other = await make(collection, { name: `other of ${collection}`, ...fields });
+    const path = `/my/${collection}/${uuid}`;
+    expect((await service.compute('GET', path)).json).toMatchObject({ id, name: uuid });
+    expect(await service.compute('DELETE', path)).toMatchObject(missing);
+    expect((await service.compute('POST', path, { json: { name: other } })).json).toMatchObject({ id, name: other });
+    expect((await service.compute('GET', `/my/${collection}/${other}`)).json).toMatchObject({ id: other });
+    expect((await service.compute('DELETE', `/my/${collection}/${id.toUpperCase()}`)).status).toBe(204);
+    expect((await service.compute('GET', `/my/${collection}/${other.toUpperCase()}`)).json).toMatchObject({ id: other });
   });
 });
