@@ -36,6 +36,8 @@ export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) =
 export const updateImage: Handler<typeof compute.updateImage> = async (input, call) => {
   await settleCreations(call);
   const { account, store } = call;
+  // Looked up first, so that an image that does not exist is 404 whatever the fields are.
+  await requireOwnImage(store.db, account, input.id);
   const changes = readImageFields(input);
   const row = await store.write(async (transaction) => {
     const before = await requireOwnImage(transaction, account, input.id);

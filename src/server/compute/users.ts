@@ -110,6 +110,8 @@ async function changeUser(name: string, changes: Partial<UserRow>, call: Call): 
 /** UpdateUser: an empty string clears a field. It does not change the password. */
 export const updateUser: Handler<typeof compute.updateUser> = async (input, call) => {
   const { user, login } = input;
+  // Looked up first, so that a user who does not exist is 404 whatever the fields are.
+  await requireUser(call.store.db, call.account, user);
   checkEmail(input.email);
   if (login !== undefined) checkLogin(login);
   return changeUser(user, { ...readContact(input), ...(login !== undefined && { login, login_key: login.toLowerCase() }) }, call);

@@ -31,6 +31,16 @@ test('Ping', async () => {
   expect((await service.compute('GET', '/--ping', { signing: false })).status).toBe(401);
 });
 
+test.each([
+  ['/my/users/none', { email: 'x' }],
+  ['/my/roles/none', { name: 'a,b' }],
+  ['/my/roles/none', { members: [{ login: 'x' }] }],
+  ['/my/policies/none', { rules: [] }],
+  ['/my/images/none?action=update', { version: '' }],
+])('POST %s %j: a missing resource is 404, whatever the fields are', async (path, json) => {
+  expect(await service.compute('POST', path, { json })).toMatchObject(missing);
+});
+
 describe('account', () => {
   test('GetAccount leaves empty fields out', async () => {
     const { json } = await service.compute('GET', '/my');
