@@ -174,12 +174,13 @@ async function writeRole(transaction: Transaction<Schema>, input: RoleInput, bef
 }
 
 /**
- * The members of `administrator` may do everything, so anybody else who could change that role could do everything too.
+ * The members of `administrator` may do everything, so anybody else who could change that role could do everything too, and whoever could
+ * delete it could take that away from them.
  * @throws {ApiError} 403 `NotAuthorized` for the name of that role, unless the caller is the account or one of its administrators
  */
 function assertMayChange(name: string, { account }: Call, isAdministrator: boolean): void {
   if (name !== administratorRole || isAdministrator) return;
-  const message = `only ${account.login} and members of the role ${administratorRole} may create or change the role ${administratorRole}`;
+  const message = `only ${account.login} and members of the role ${administratorRole} may create, change or delete the role ${administratorRole}`;
   throw new ApiError(403, 'NotAuthorized', message);
 }
 
@@ -241,13 +242,15 @@ export const updateRole: Handler<typeof compute.updateRole> = async (input, call
   return showRole(role, call);
 };
 
-/** DeleteRole, by id only; also removes the role from the tags of resources. */
+/** DeleteRole, by id only; also removes the role from the tags of resources. Errors: 403 `NotAuthorized` for `administrator`. */
 export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: given }, call) => {
   const { account, store } = call;
   const id = given.toLowerCase();
+  const isAdministrator = await call.isAdministrator();
   await store.write(async (transaction) => {
     const before = await requireRole(transaction, account, id);
     if (before.id !== id) throw refuseUnknown('role with the id', given);
+    assertMayChange(before.name, call, isAdministrator);
     await noteChange(transaction, call, 'role', id, before);
     await clearTags(transaction, account, `roles/${id}`);
     await transaction.deleteFrom('roles').where('id', '=', id).execute();

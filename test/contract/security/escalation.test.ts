@@ -20,7 +20,7 @@ const everyone = ['nosub', 'other'] as const;
 beforeAll(async () => {
   service = await createTestService();
   for (const login of ['nosub', 'admin'] as const) await addUser(service.store, service.account, login, keys[login]);
-  await ask('demo', 'POST', '/my/policies', { name: 'change', rules: ['CAN createrole, updaterole, getrole AND listroles *'] });
+  await ask('demo', 'POST', '/my/policies', { name: 'change', rules: ['CAN createrole, updaterole, deleterole, getrole AND listroles *'] });
   const members = [
     { type: 'subuser', login: 'nosub', default: true },
     { type: 'account', login: 'other', default: true },
@@ -68,6 +68,7 @@ describe('the right to change roles is not the right to everything', () => {
       }
       const old = await ask(as, 'POST', `/my/roles/${id}`, { default_members: ['nosub'] }, { headers: { 'accept-version': '~8' } });
       expect(old.status).toBe(403);
+      expect(await ask(as, 'DELETE', `/my/roles/${id}`)).toMatchObject({ status: 403, code: 'NotAuthorized' });
     }
     expect((await ask('nosub', 'GET', '/my/keys')).status).toBe(403);
     expect(
