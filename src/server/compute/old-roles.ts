@@ -27,19 +27,26 @@ function nameEach(value: unknown, field: 'login' | 'name'): { list?: unknown[] }
   return list === undefined ? {} : { list };
 }
 
+/** True for a name in a list of a role; a form has objects as JSON text, which validation reads. */
+function isName(item: unknown): item is string {
+  return typeof item === 'string' && !item.startsWith('{');
+}
+
 /**
  * Accepts names in the lists of a version 9 role, as in version 8: published clients send the names of a document in this form, whatever
- * the version. A name means a sub-user. Objects are kept and validated by the rules of version 9.
+ * the version. A name means a sub-user. Objects are kept and validated by the rules of version 9, in which `default_members` is an unknown
+ * field: it counts only if no member is an object.
  */
 export function readNamesOfRole({ fields }: Operation, parameters: Parameters): Parameters {
   if (fields['default_members'] === undefined) return parameters;
-  const { members, policies, ...rest } = parameters;
-  const replace = (value: unknown, describe: (name: string) => object): unknown =>
-    Array.isArray(value) ? value.map((item: unknown) => (typeof item === 'string' ? describe(item) : item)) : value;
+  const { members, policies, default_members: defaults, ...rest } = parameters;
+  const memberList = readList(members);
+  const policyList = readList(policies);
   return {
     ...rest,
-    ...(members !== undefined && { members: replace(members, (login) => ({ type: 'subuser', login })) }),
-    ...(policies !== undefined && { policies: replace(policies, (name) => ({ name })) }),
+    ...(memberList && { members: memberList.map((item) => (isName(item) ? { type: 'subuser', login: item } : item)) }),
+    ...(policyList && { policies: policyList.map((item) => (isName(item) ? { name: item } : item)) }),
+    ...((memberList ?? []).every(isName) && { default_members: defaults }),
   };
 }
 

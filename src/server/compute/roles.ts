@@ -80,7 +80,7 @@ async function resolveMember(db: Db, account: AccountRow, input: MemberInput, in
   return { type, id: found.id, default: isDefault };
 }
 
-/** Version 8 lists default members separately, and may list them alone. */
+/** The form of version 8 lists default members separately, and may list them alone. */
 function mergeDefaults(
   { members, default_members: defaults }: RoleInput,
   existing: readonly MemberRecord[],
@@ -97,11 +97,12 @@ function mergeDefaults(
 }
 
 /**
- * The members of a role after an update. Version 8 names sub-users only. Sub-users that stay keep their properties, and other accounts stay
- * members: a client that reads a role and writes it back does not know of them.
+ * The members of a role after an update. Version 9 replaces the list. Version 8, and default members alone in version 9, name sub-users
+ * only. Sub-users that stay keep their properties, and other accounts stay members: a client that reads a role and writes it back does not
+ * know of them.
  */
 function mergeMembers(input: RoleInput, all: readonly MemberRecord[], { version }: Call): readonly MemberInput[] | undefined {
-  if (!hasOldRoles(version)) return mergeDefaults(input, all);
+  if (!hasOldRoles(version) && input.members !== undefined) return mergeDefaults(input, all);
   const existing = all.filter(({ type }) => type === 'subuser');
   const members = mergeDefaults(input, existing);
   return members && [...keepMembers(members, existing), ...all.filter(({ type }) => type === 'account')];

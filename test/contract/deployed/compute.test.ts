@@ -258,6 +258,39 @@ describe('roles of version 9', () => {
       expect((await service.compute('DELETE', path)).status).toBe(204);
   });
 
+  test('names come in all encodings, alone or several; an object may be JSON text', async () => {
+    const form = (body: string): object => ({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: Buffer.from(body) });
+    await service.compute('POST', '/my/policies', { json: { name: 'encoded', rules: ['CAN listkeys'] } });
+    for (const sent of [
+      { json: { name: 'encoded', members: 'ann', policies: 'encoded' } },
+      { json: { name: 'encoded', members: ['ann'], policies: ['encoded'] } },
+      form('name=encoded&members=ann&policies=encoded'),
+      form('name=encoded&members=ann&members=Ann&policies=encoded&policies=encoded'),
+      form('name=encoded&members=["ann"]&policies=["encoded"]'),
+      form('name=encoded&members={"type":"subuser","login":"ann"}&policies={"name":"encoded"}'),
+      form('name=encoded&members=[{"type":"subuser","login":"ann"}]&policies=[{"name":"encoded"}]'),
+    ]) {
+      const made = await service.compute('POST', '/my/roles', sent);
+      expect([made.status, made.json]).toMatchObject([201, { members: [{ login: 'ann' }], policies: [{ name: 'encoded' }] }]);
+      expect((made.json as { members: object[] }).members).toHaveLength(1);
+      await service.compute('DELETE', `/my/roles/${(made.json as { id: string }).id}`);
+    }
+  });
+
+  test('default_members counts beside names and alone, not beside objects, and leaves accounts as they are', async () => {
+    const [ann, other] = [member, { type: 'account', login: 'other', default: true }];
+    const json = { name: 'defaults', members: [ann, other], default_members: ['ann'] };
+    expect((await service.compute('POST', '/my/roles', { json })).json).toMatchObject({ members: [{ default: false }, other] });
+    const change = async (fields: object): Promise<unknown> => (await service.compute('POST', '/my/roles/defaults', { json: fields })).json;
+    expect(await change({ members: [{ ...ann, default: true }, other], default_members: [] })).toMatchObject({
+      members: [{ login: 'ann', default: true }, other],
+    });
+    expect(await change({ default_members: [] })).toMatchObject({ members: [{ login: 'ann', default: false }, other] });
+    expect(await change({ default_members: ['ann'] })).toMatchObject({ members: [{ login: 'ann', default: true }, other] });
+    const { json: role } = await service.compute('GET', '/my/roles/defaults');
+    await service.compute('DELETE', `/my/roles/${(role as { id: string }).id}`);
+  });
+
   test('a missing role is 404 before its role-tag is judged', async () => {
     const tagged = { headers: { 'role-tag': 'nobody' }, json: { name: 'new' } };
     expect((await service.compute('POST', '/my/roles/missing', tagged)).status).toBe(404);
