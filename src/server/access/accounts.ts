@@ -136,6 +136,11 @@ export function listKeysOf(db: Kysely<Schema>, account: Pick<AccountRow, 'id'>, 
     .execute();
 }
 
+/** True for the form of an MD5 fingerprint: it stands only for the key with that fingerprint, even if another key has it as its name. */
+function isFingerprint(word: string): boolean {
+  return /^(?:[\da-f]{2}:){15}[\da-f]{2}$/iu.test(word);
+}
+
 /**
  * The keys of an account, or of one of its sub-users, that a signature may belong to: the one with this fingerprint, otherwise those with
  * this name, oldest first.
@@ -150,11 +155,11 @@ export async function findKeys(
 ): Promise<Key[]> {
   const owner = { account: account.id, user: user?.id ?? null };
   const byFingerprint = await selectByFingerprint(db, { ...owner, fingerprint: name.toLowerCase() });
-  return byFingerprint.length > 0 ? byFingerprint : selectByName(db, { ...owner, name, most });
+  return byFingerprint.length > 0 || isFingerprint(name) ? byFingerprint : selectByName(db, { ...owner, name, most });
 }
 
 /** The key with this fingerprint; otherwise all keys with this name. Names may repeat. */
 export function selectKeys(keys: readonly Key[], name: string): Key[] {
   const byFingerprint = keys.filter((key) => key.fingerprint === name.toLowerCase());
-  return byFingerprint.length > 0 ? byFingerprint : keys.filter((key) => key.name === name);
+  return byFingerprint.length > 0 || isFingerprint(name) ? byFingerprint : keys.filter((key) => key.name === name);
 }

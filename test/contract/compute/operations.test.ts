@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
 import { createComputeHandlers } from '../../../src/server/compute/index.ts';
@@ -58,6 +59,13 @@ describe('account', () => {
     expect((await service.compute('GET', '/my')).json).toEqual(cleared.json);
   });
 
+  test('UpdateAccount without a known field leaves the date of the last change', async () => {
+    const { json } = await service.compute('GET', '/my');
+    await sleep(2);
+    expect((await service.compute('POST', '/my', { json: { colour: 'red' } })).json).toEqual(json);
+    expect((await service.compute('GET', '/my')).json).toEqual(json);
+  });
+
   test.each([{ email: 'nobody' }, { email: '' }, { email: 7 }, { cloud_cns_enabled: 'maybe' }, { city: ['a', 'b'] }])(
     'UpdateAccount %j: 409',
     async (json) => {
@@ -109,6 +117,17 @@ describe('keys', () => {
     const again = await service.compute('POST', '/my/keys', { json: { name: 'again', key: first.line } });
     expect(again).toMatchObject(invalid);
     expect(again.text).toContain(first.fingerprint);
+  });
+
+  test('a fingerprint is never the name of another key: not when that one is registered, read or deleted', async () => {
+    const [first, second] = [createEcdsaKey(), createEcdsaKey()];
+    const path = `/my/keys/${second.fingerprint}`;
+    expect((await service.compute('POST', '/my/keys', { json: { name: second.fingerprint, key: first.line } })).status).toBe(201);
+    for (const method of ['GET', 'DELETE']) expect(await service.compute(method, path)).toMatchObject(missing);
+    expect((await service.compute('POST', '/my/keys', { json: { key: second.line } })).status).toBe(201);
+    expect((await service.compute('GET', path)).json).toMatchObject({ key: second.line });
+    expect((await service.compute('DELETE', path)).status).toBe(204);
+    expect((await service.compute('GET', `/my/keys/${first.fingerprint}`)).json).toMatchObject({ name: second.fingerprint });
   });
 
   test('ssh-keygen agrees about the fingerprint', async () => {
