@@ -21,10 +21,16 @@ export async function updateAccount(input: InputOf<typeof compute.updateAccount>
   const { account, store, now } = call;
   checkEmail(input.email);
   const { cloud_cns_enabled: enabled } = input;
-  const changes = { ...readContact(input), ...(enabled !== undefined && { cns_enabled: enabled ? 1 : 0 }), updated: now() };
+  const changes = { ...readContact(input), ...(enabled !== undefined && { cns_enabled: enabled ? 1 : 0 }) };
+  if (Object.keys(changes).length === 0) return showAccount(account);
   const row = await store.write(async (transaction) => {
     await noteAudit(transaction, call, '', { changed: nameFields(changes) });
-    return transaction.updateTable('accounts').set(changes).where('id', '=', account.id).returningAll().executeTakeFirstOrThrow();
+    return transaction
+      .updateTable('accounts')
+      .set({ ...changes, updated: now() })
+      .where('id', '=', account.id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
   });
   return showAccount(row);
 }

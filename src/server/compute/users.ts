@@ -97,6 +97,7 @@ async function changeUser(name: string, changes: Partial<UserRow>, call: Call): 
   const { account, store, now } = call;
   const row = await store.write(async (transaction) => {
     const user = await requireUser(transaction, account, name);
+    if (Object.keys(changes).length === 0) return user;
     if (changes.login !== undefined) await checkFree(transaction, 'users', account, { id: user.id, name: changes.login });
     await noteChange(transaction, call, 'user', user.id, recordOf(user));
     if (changes.login !== undefined && changes.login !== user.login) await noteRoles(transaction, call, { member: user.id });

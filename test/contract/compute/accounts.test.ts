@@ -38,6 +38,7 @@ describe('users', () => {
     expect(Object.keys(response.json as object).sort()).toEqual(['created', 'email', 'firstName', 'id', 'login', 'updated']);
     for (const name of [id, 'Bob', 'bob']) expect((await service.compute('GET', `/my/users/${name}`)).json).toEqual(response.json);
     expect((await service.compute('GET', '/my/users')).json).toEqual([response.json]);
+    expect((await service.compute('POST', `/my/users/${id}`, { json: { colour: 'red' } })).json).toEqual(response.json);
     const changed = await service.compute('POST', `/my/users/${id}`, { json: { login: 'robert', firstName: '', phone: '1' } });
     expect(changed).toMatchObject({ status: 200, json: { id, login: 'robert', phone: '1' } });
     expect(changed.json).not.toHaveProperty('firstName');
