@@ -69,7 +69,9 @@ function writeManifest(row: ImageRow): Buffer {
 
 /** The image's file as the content of an object. Both share the same content, so no bytes are copied. */
 async function describeFile({ store }: Call, row: ImageRow): Promise<StoredBytes> {
-  const { id, content } = row;
+  const { id, content, state } = row;
+  if (content === null && state !== 'active')
+    throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${state} and has no file to export`);
   if (content === null) throw new ApiError(501, 'NotAvailable', `the file of image ${id} is not in this datacenter`);
   const { size = 0 } = fileOf(row);
   const hash = createHash('md5');
@@ -90,15 +92,18 @@ async function putFile(transaction: Transaction<Schema>, place: Place, bytes: St
   return releaseContents(transaction, [entry]);
 }
 
-/**
- * ExportImage: writes manifest and file into the caller's storage. Errors: 422 `NotImageOwnerError`, 403 `NotAuthorized` for a path of
- * another account, 409 `InvalidArgument` for an invalid path, 404 if the directory does not exist, 507 `NotEnoughSpace` if the account has
- * no room for the files.
- */
-export const exportImage: Handler<typeof compute.exportImage> = async ({ id, storage_path: path }, call) => {
-  await settleCreations(call);
+/** An error of the object storage about the path, in the codes of the compute service; any other error as it is. */
+function translatePathError(error: unknown): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { status, code, message } = error;
+  const told = `storage_path: ${message}`;
+  if (status === 404 && code === 'DirectoryDoesNotExist') return new ApiError(404, 'ResourceNotFound', told, { cause: error });
+  return status === 400 || status === 405 ? new ApiError(409, 'InvalidArgument', told, { cause: error }) : error;
+}
+
+/** Writes both files. @throws {ApiError} with codes of the object storage for a path that cannot be written */
+async function writeFiles(row: ImageRow, path: string, call: Call): Promise<Target> {
   const { account, store } = call;
-  const row = await requireOwnImage(store.db, account, id);
   const target = await chooseTarget(path, row, call);
   checkTarget(target);
   await demandAccess(target, call);
@@ -106,7 +111,7 @@ export const exportImage: Handler<typeof compute.exportImage> = async ({ id, sto
   const manifest = await store.bytes.write(streamOf(writeManifest(row)));
   try {
     const garbage = await store.write(async (transaction) => {
-      await requireOwnImage(transaction, account, id);
+      await requireOwnImage(transaction, account, row.id);
       const first = await putFile(transaction, target.image, file, 'application/octet-stream', call);
       return [...first, ...(await putFile(transaction, target.manifest, manifest, 'application/json', call))];
     });
@@ -115,6 +120,21 @@ export const exportImage: Handler<typeof compute.exportImage> = async ({ id, sto
     if (error instanceof ApiError) await store.bytes.remove(manifest.id);
     throw error;
   }
+  return target;
+}
+
+/**
+ * ExportImage: writes manifest and file into the caller's storage. Errors: 422 `NotImageOwnerError`, 403 `NotAuthorized` for a path of
+ * another account, 409 `InvalidArgument` for an invalid path and for an image that is not active and has no file, 404 `ResourceNotFound` if
+ * the directory does not exist, 507 `NotEnoughSpace` if the account has no room for the files.
+ */
+export const exportImage: Handler<typeof compute.exportImage> = async ({ id, storage_path: path }, call) => {
+  await settleCreations(call);
+  const { account, store } = call;
+  const row = await requireOwnImage(store.db, account, id);
+  const target = await writeFiles(row, path, call).catch((error: unknown) => {
+    throw translatePathError(error);
+  });
   const service = await store.db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
   const url = call.settings.addresses?.().services['storage'] ?? service?.url ?? '';
   const location = { storage_url: url, image_path: target.image.path, manifest_path: target.manifest.path };

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findReferenced } from '../../../src/server/storage/garbage.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import type { TestReply } from '../../support/service.ts';
-import { invalid, missing, operatorImage, second, useImages, type Shown } from './image-service.ts';
+import { invalid, machineOf, missing, operatorImage, second, useImages, type Shown } from './image-service.ts';
 
 const images = useImages();
 
@@ -56,13 +56,26 @@ describe('export', () => {
     [{}, 409, 'MissingParameter'],
     [{ storage_path: 'stor/x' }, 409, 'InvalidArgument'],
     [{ storage_path: '/other/stor/x' }, 403, 'NotAuthorized'],
-    [{ storage_path: '/demo/stor/none/x' }, 404, 'DirectoryDoesNotExist'],
-    [{ storage_path: '/demo/uploads/x' }, 405, 'MethodNotAllowed'],
+    [{ storage_path: '/demo/stor/none/x' }, 404, 'ResourceNotFound'],
+    [{ storage_path: '/demo/uploads/x' }, 409, 'InvalidArgument'],
+    [{ storage_path: '/demo' }, 409, 'InvalidArgument'],
+    [{ storage_path: '/demo/x' }, 409, 'InvalidArgument'],
+    [{ storage_path: '/demo/stor/..' }, 409, 'InvalidArgument'],
+    [{ storage_path: '/demo/stor/images/old.zfs.gz/x' }, 409, 'InvalidArgument'],
   ])('to %j: %i %s', async (json, status, code) => {
     const { id } = ((await images.service.compute('GET', '/my/images?name=made')).json as Shown[])[0] ?? { id: '' };
     const before = await images.countContents();
     expect(await images.service.compute('POST', `/my/images/${id}?action=export`, { json })).toMatchObject({ status, code });
     expect(await images.countContents()).toBe(before);
+  });
+
+  test('an image that is being made, or could not be, has no file to export', async () => {
+    const failing = await images.create({ machine: machineOf(3) });
+    const ask = (): Promise<TestReply> =>
+      images.service.compute('POST', `/my/images/${failing.id}?action=export`, { json: { storage_path: '/demo/stor/images' } });
+    expect(await ask()).toMatchObject(invalid);
+    expect(await images.finish(failing)).toMatchObject({ state: 'failed' });
+    expect(await ask()).toMatchObject(invalid);
   });
 
   test('only of own images', async () => {
