@@ -4,6 +4,7 @@ import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { groupBy } from '../../base/group-by.ts';
 import { LimitReached } from '../limit.ts';
+import { parseMultipart } from './multipart.ts';
 
 /** Named values of a request: strings, lists of strings for repeated names, or any JSON values. */
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -29,24 +30,25 @@ function parseJson(text: string): Parameters {
   return Object.fromEntries(Object.entries(value));
 }
 
-async function parseMultipart(bytes: Uint8Array, contentType: string): Promise<Parameters> {
-  try {
-    const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
-    const pairs = [...form.entries()].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const);
-    return collectPairs(await Promise.all(pairs));
-  } catch (error) {
-    throw new ApiError(400, 'BadRequest', 'the body is not multipart/form-data with the boundary of its content type', {
-      cause: error,
-    });
-  }
-}
-
 function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw refuse('the body is not UTF-8');
   }
+}
+
+function readForm(bytes: Uint8Array, contentType: string): Parameters {
+  let fields: ReturnType<typeof parseMultipart>;
+  try {
+    fields = parseMultipart(bytes, contentType);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ApiError(400, 'BadRequest', `the body is not multipart/form-data with the boundary of its content type: ${error.message}`, {
+      cause: error,
+    });
+  }
+  return collectPairs(fields.map(([name, value]) => [decodeText(name), decodeText(value)] as const));
 }
 
 function checkMd5(bytes: Uint8Array, expected: string | undefined): void {
@@ -93,7 +95,7 @@ export async function readBodyParameters(request: Request, service: ServiceName,
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === 'application/json') return parseJson(decodeText(bytes));
   if (type === 'application/x-www-form-urlencoded') return collectPairs(new URLSearchParams(decodeText(bytes)));
-  if (type === 'multipart/form-data') return parseMultipart(bytes, contentType);
+  if (type === 'multipart/form-data') return readForm(bytes, contentType);
   throw new ApiError(
     415,
     'UnsupportedMediaType',

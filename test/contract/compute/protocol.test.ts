@@ -137,7 +137,31 @@ describe('request bodies', () => {
     expect((await update(multipart, 'multipart/form-data; boundary=b')).json).toMatchObject({ city: 'd' });
   });
 
+  const part = 'Content-Disposition: form-data; name=city\r\n\r\n';
   test.each([
+    ['an unquoted name', `--b\r\n${part}Ulm\r\n--b--\r\n`, 'b'],
+    ['a preamble and an epilogue', `before\r\n--b\r\n${part}Ulm\r\n--b--\r\nafter\r\n--b\r\nnothing`, 'b'],
+    ['no line end after the last boundary', `--b\r\n${part}Ulm\r\n--b--`, 'b'],
+    ['a quoted boundary, and blanks after it', `--a.b \r\n${part}Ulm\r\n--a.b--\t\r\n`, '"a.b"'],
+    [
+      'other parameters and headers',
+      `--b\r\nX: y\r\ncontent-disposition: form-data; filename="; name=x"; name="city"\r\n\r\nUlm\r\n--b--`,
+      'b',
+    ],
+    ['a line that begins as the boundary', `--b\r\n${part}U\r\n--bc\r\n--b--\r\n`, 'b', 'U\r\n--bc'],
+    ['UTF-8', `--b\r\n${part}Köln\r\n--b--`, 'b', 'Köln'],
+  ])('multipart with %s', async (_, body, boundary, city = 'Ulm') => {
+    expect((await update(body, `multipart/form-data; boundary=${boundary}`)).json).toMatchObject({ city });
+  });
+
+  test.each([
+    ['multipart without its end', `--b\r\n${part}Ulm\r\n`, 'multipart/form-data; boundary=b'],
+    ['multipart without a boundary', `--b\r\n${part}Ulm\r\n--b--`, 'multipart/form-data'],
+    [
+      'multipart without the name of a field',
+      '--b\r\nContent-Disposition: form-data\r\n\r\nUlm\r\n--b--',
+      'multipart/form-data; boundary=b',
+    ],
     ['malformed JSON', '{"city":', 'application/json'],
     ['JSON that is not an object', '["city"]', 'application/json'],
     ['JSON null', 'null', 'application/json'],
