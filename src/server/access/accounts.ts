@@ -125,7 +125,7 @@ export async function findAccount(db: Kysely<Schema>, service: ServiceName, name
 
 /** Finds the sub-user of an account by login (case-insensitive) or UUID. */
 export async function findUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow | undefined> {
-  const [user] = await selectUser(db, { account: account.id, loginKey: name.toLowerCase(), id: name });
+  const [user] = await selectUser(db, { account: account.id, loginKey: name.toLowerCase(), id: name.toLowerCase() });
   return user;
 }
 

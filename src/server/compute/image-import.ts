@@ -88,8 +88,9 @@ async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void
  * `ImageUuidAlreadyExistsError`, 409 `InvalidArgument` for an image that is not active, 403 `UnauthorizedError` for an image of another
  * account, such as the operator, 422 `OriginIsNotActiveError`, 404 for an image that does not exist.
  */
-export const importImageFromDatacenter: Handler<typeof compute.importImageFromDatacenter> = async ({ datacenter, id }, call) => {
+export const importImageFromDatacenter: Handler<typeof compute.importImageFromDatacenter> = async ({ datacenter, id: given }, call) => {
   const { account, store } = call;
+  const id = given.toLowerCase();
   const source = await openSource(datacenter, call);
   await checkAbsent(store.db, id);
   const image = await requireSource(source, id, datacenter);

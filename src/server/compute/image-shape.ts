@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
+import { isUuid } from '../../base/uuid.ts';
 import { hasOldImageTypes } from '../http/version.ts';
 import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
 import { refuseUnknown } from './names.ts';
@@ -10,9 +11,9 @@ export function isVisible(row: ImageRow, account: AccountRow): boolean {
   return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
 }
 
-/** The image with an id; undefined if there is none that the account may see. */
+/** The image with an id, in any case; undefined if there is none that the account may see. */
 export async function findImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow | undefined> {
-  const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
+  const row = await db.selectFrom('images').selectAll().where('id', '=', id.toLowerCase()).executeTakeFirst();
   return row !== undefined && isVisible(row, account) ? row : undefined;
 }
 
@@ -42,6 +43,12 @@ export function readTypeFilter(type: string, version: string): readonly string[]
   const types = oldTypes.get(type);
   if (types === undefined) throw new ApiError(409, 'InvalidArgument', `image type ${type} is not a valid type`);
   return types;
+}
+
+/** The owner that a filter selects. @throws {ApiError} 409 `InvalidArgument` if it is not a UUID */
+export function readOwnerFilter(owner: string): string {
+  if (!isUuid(owner)) throw new ApiError(409, 'InvalidArgument', `owner must be a UUID, not "${owner}"`);
+  return owner.toLowerCase();
 }
 
 function showType(type: string, version: string): string {

@@ -9,17 +9,18 @@ import type { Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
 import { clearTags } from './tags.ts';
-import { isVisible, readTypeFilter, requireImage, requireOwnImage, showImage } from './image-shape.ts';
+import { isVisible, readOwnerFilter, readTypeFilter, requireImage, requireOwnImage, showImage } from './image-shape.ts';
 
 /** ListImages, oldest first; only active images unless `state` is given. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
   await settleCreations(call);
   let query = call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id');
-  for (const column of ['name', 'os', 'version', 'owner'] as const) {
+  for (const column of ['name', 'os', 'version'] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, '=', value);
   }
-  const { public: isPublic, state = 'active', type } = filter;
+  const { public: isPublic, state = 'active', type, owner } = filter;
+  if (owner !== undefined) query = query.where('owner', '=', readOwnerFilter(owner));
   if (type !== undefined) query = query.where('type', 'in', readTypeFilter(type, call.version));
   if (isPublic !== undefined) query = query.where('public', '=', isPublic ? 1 : 0);
   if (state !== 'all') query = query.where('state', '=', state);
@@ -64,9 +65,9 @@ export const deleteImage: Handler<typeof compute.deleteImage> = async ({ id }, c
   const garbage = await store.write(async (transaction) => {
     const row = await requireImage(transaction, account, id);
     if (row.owner !== account.id) throw new ApiError(403, 'NotAuthorized', `image ${id} belongs to another account`);
-    await checkUnused(transaction, id);
-    await clearTags(transaction, account, `images/${id}`);
-    await transaction.deleteFrom('images').where('id', '=', id).execute();
+    await checkUnused(transaction, row.id);
+    await clearTags(transaction, account, `images/${row.id}`);
+    await transaction.deleteFrom('images').where('id', '=', row.id).execute();
     return releaseContents(transaction, [row]);
   });
   await removeGarbage(store, garbage);

@@ -35,13 +35,15 @@ function findNamed(table: 'datacenters' | 'services'): Find {
 }
 
 const findMachine: Find = async (db, { account }, id) =>
-  (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id).executeTakeFirst())?.id;
+  (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id.toLowerCase()).executeTakeFirst())
+    ?.id;
 
-const findNetwork: Find = async (db, _, id) => (await db.selectFrom('networks').select('id').where('id', '=', id).executeTakeFirst())?.id;
+const findNetwork: Find = async (db, _, id) =>
+  (await db.selectFrom('networks').select('id').where('id', '=', id.toLowerCase()).executeTakeFirst())?.id;
 
 /** Finds a package by id or name; of several versions of a name, the highest. */
 export async function findPackage(db: Kysely<Schema>, word: string): Promise<PackageRow | undefined> {
-  const byId = await db.selectFrom('packages').selectAll().where('id', '=', word).executeTakeFirst();
+  const byId = await db.selectFrom('packages').selectAll().where('id', '=', word.toLowerCase()).executeTakeFirst();
   if (byId !== undefined) return byId;
   const named = await db.selectFrom('packages').selectAll().where('name', '=', word).execute();
   return named.toSorted((left, right) => left.version.localeCompare(right.version, 'en', { numeric: true })).at(-1);

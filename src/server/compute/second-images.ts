@@ -2,13 +2,15 @@ import type { compute } from '../../api/compute.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { FindImage, Handler, Handlers } from '../http/handler.ts';
 import { listSecondImages } from '../peers/second-datacenter.ts';
-import { readTypeFilter, showImage } from './image-shape.ts';
+import { readOwnerFilter, readTypeFilter, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
 import { refuseUnknown } from './names.ts';
 
 /** ListImages of the second datacenter, with the same filters as in the first. */
-const listImages: Handler<typeof compute.listImages> = async ({ public: isPublic, state = 'active', type, ...equal }, call) => {
+const listImages: Handler<typeof compute.listImages> = async (filter, call) => {
+  const { public: isPublic, state = 'active', type } = filter;
   const types = type === undefined ? undefined : readTypeFilter(type, call.version);
+  const equal = { ...filter, ...(filter.owner !== undefined && { owner: readOwnerFilter(filter.owner) }) };
   const columns = (['name', 'os', 'version', 'owner'] as const).filter((column) => equal[column] !== undefined);
   return listSecondImages(call.account.id)
     .filter((row) => state === 'all' || row.state === state)

@@ -45,7 +45,7 @@ async function readUser(call: Call, name: string): Promise<UserRecord | undefine
     return user && recordOf(user);
   }
   const records = await listUserRecords(call);
-  return records.find(({ id, login_key: login }) => id === name || login === name.toLowerCase());
+  return records.find(({ id, login_key: login }) => [id, login].includes(name.toLowerCase()));
 }
 
 /** GetUser, by login or id; with `membership` the response includes the names of the user's roles. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
 import { createComputeHandlers } from '../../../src/server/compute/index.ts';
 import { apiVersions } from '../../../src/server/http/version.ts';
-import { createEcdsaKey, createRsaKey, createTestService, type TestService } from '../../support/service.ts';
+import { addUser, createEcdsaKey, createRsaKey, createTestService, signAs, type TestService } from '../../support/service.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -40,6 +40,39 @@ test.each([
   ['/my/images/none?action=update', { version: '' }],
 ])('POST %s %j: a missing resource is 404, whatever the fields are', async (path, json) => {
   expect(await service.compute('POST', path, { json })).toMatchObject(missing);
+});
+
+test('ids in upper case, for the resource, its role tags and access', async () => {
+  const { account, store } = service;
+  const userKey = createRsaKey();
+  await addUser(store, account, 'upper', userKey);
+  const users = (await service.compute('GET', '/my/users')).json as { id: string }[];
+  const image = '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1';
+  const { id: pkg } = (await service.compute('GET', '/my/packages/g1-nano')).json as { id: string };
+  const make = async (collection: string, json: object): Promise<string> =>
+    ((await service.compute('POST', `/my/${collection}`, { json })).json as { id: string }).id;
+  const policy = await make('policies', { name: 'upper', rules: ['CAN getuser, getrole, getpolicy, getimage AND getpackage'] });
+  const members = [{ type: 'subuser', id: users[0]?.id.toUpperCase(), default: true }];
+  const role = await make('roles', { name: 'upper', policies: [{ id: policy.toUpperCase() }], members });
+  const paths = [`users/${users[0]?.id ?? ''}`, `roles/${role}`, `policies/${policy}`, `images/${image}`, `packages/${pkg}`];
+  for (const path of paths) {
+    const [collection = '', id = ''] = path.split('/');
+    const upper = `/my/${collection}/${id.toUpperCase()}`;
+    expect((await service.compute('GET', upper)).json, path).toMatchObject({ id });
+    const signing = signAs('compute', userKey, 'demo', 'upper');
+    expect((await service.compute('GET', upper, { signing })).status, path).toBe(403);
+    expect((await service.compute('PUT', upper, { json: { 'role-tag': ['upper'] } })).status, path).toBe(200);
+    expect((await service.compute('GET', `/my/${path}`, { signing })).headers['role-tag'], path).toBe('upper');
+    expect((await service.compute('GET', upper, { signing })).headers['role-tag'], path).toBe('upper');
+  }
+  const second = 'B2A6D6B4-0C1E-4A53-8B5A-5F7C1D2E0001';
+  const imported = await service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=east-1-2&id=${second}`);
+  expect(imported).toMatchObject({ status: 201, json: { id: second.toLowerCase() } });
+  expect((await service.compute('DELETE', `/my/images/${second}`)).status).toBe(204);
+  expect(await service.compute('GET', `/my/images/${second}`)).toMatchObject(missing);
+  for (const path of [`roles/${role}`, `policies/${policy}`, `users/${users[0]?.id ?? ''}`])
+    expect((await service.compute('DELETE', `/my/${path.toUpperCase().replace(/^\w+/u, (word) => word.toLowerCase())}`)).status).toBe(204);
+  expect((await service.compute('GET', '/my/roles')).json).toEqual([]);
 });
 
 describe('account', () => {
@@ -260,6 +293,11 @@ describe('images', () => {
     ['?owner=0f8fad5b-d9cb-469f-a165-70867728950e', 0],
   ])('%s', async (query, count) => {
     expect((await list(query)).length).toBe(count);
+  });
+
+  test('an owner that is not a UUID is refused', async () => {
+    expect(await service.compute('GET', '/my/images?owner=demo')).toMatchObject(invalid);
+    expect(await service.second('GET', '/my/images?owner=demo')).toMatchObject(invalid);
   });
 
   test('one, none, and a private one of another account', async () => {
