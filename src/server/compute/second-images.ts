@@ -2,6 +2,7 @@ import type { compute } from '../../api/compute.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { FindImage, Handler, Handlers } from '../http/handler.ts';
 import { listSecondImages } from '../peers/second-datacenter.ts';
+import { listDatacenters, listServices as listSharedServices } from './datacenters.ts';
 import { readOwnerFilter, readTypeFilter, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
 import { refuseUnknown } from './names.ts';
@@ -29,6 +30,13 @@ const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
   return showImage(row, call);
 };
 
+/** ListServices of the second datacenter, whose compute service is its own. */
+const listServices: Handler<typeof compute.listServices> = async (input, call) => {
+  const [services, datacenters] = [await listSharedServices(input, call), await listDatacenters(input, call)];
+  const own = datacenters[call.datacenter];
+  return own === undefined ? services : { ...services, compute: own };
+};
+
 /** Operations that would change images of the second datacenter: 501 `NotAvailable`. */
 const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }): Promise<never> => {
   throw new ApiError(
@@ -45,6 +53,7 @@ const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }):
 export function describeSecond(): { readonly handlers: Handlers<typeof compute>; readonly findImage: FindImage } {
   const handlers = {
     ...createComputeHandlers(),
+    listServices,
     listImages,
     getImage,
     deleteImage: refuseChange,

@@ -156,6 +156,19 @@ describe('the second datacenter', () => {
     expect(await list('?state=all')).toHaveLength(6);
   });
 
+  test('has a compute service of its own', async () => {
+    const url = 'https://east-1-2.test';
+    await images.service.store.write(async (transaction) => {
+      await transaction.insertInto('datacenters').values({ name: 'east-1-2', url }).execute();
+      await transaction.insertInto('services').values({ name: 'compute', url: 'https://east-1.test' }).execute();
+    });
+    const [first, { json: services }] = [
+      await images.service.compute('GET', '/my/services'),
+      await images.service.second('GET', '/my/services'),
+    ];
+    expect([first.json, services]).toMatchObject([{ compute: 'https://east-1.test' }, { compute: url, storage: 'https://storage.test' }]);
+  });
+
   test('account, keys and access are those of the first one', async () => {
     for (const path of ['/my', '/my/keys', '/my/roles', '/my/datacenters', '/my/packages']) {
       expect((await images.service.second('GET', path)).json).toEqual((await images.service.compute('GET', path)).json);
