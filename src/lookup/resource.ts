@@ -1,4 +1,4 @@
-import type { Collection } from '../api/collections.ts';
+import { collections } from '../api/collections.ts';
 import { splitList } from '../base/split-list.ts';
 import type { Context } from '../cli/command.ts';
 import { readBounded, readError } from '../client/response.ts';
@@ -8,23 +8,6 @@ import { nearest } from '../base/nearest.ts';
 import { isUuid } from '../base/uuid.ts';
 import { findImage } from './images.ts';
 import { findPolicy } from './find.ts';
-
-const known: Readonly<Record<Collection, true>> = {
-  machines: true,
-  users: true,
-  roles: true,
-  packages: true,
-  images: true,
-  policies: true,
-  keys: true,
-  datacenters: true,
-  services: true,
-  fwrules: true,
-  networks: true,
-};
-
-/** Names of the collections that can be tagged. */
-export const collections: readonly string[] = Object.keys(known);
 
 /** The word for the account itself in paths relative to the account. */
 export const accountWord = 'account';

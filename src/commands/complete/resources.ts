@@ -1,5 +1,5 @@
-import type { Collection } from '../../api/collections.ts';
-import { accountWord, collections } from '../../lookup/resource.ts';
+import { collections, type Collection } from '../../api/collections.ts';
+import { accountWord } from '../../lookup/resource.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { lookUp } from './sources.ts';
 

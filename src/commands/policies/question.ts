@@ -7,7 +7,8 @@ import { one, text } from '../../cli/parameters.ts';
 import { findOtherName, knownActions } from '../../policy/actions.ts';
 import { readDate, readDay, readTime } from '../../policy/moments.ts';
 import { nearest } from '../../base/nearest.ts';
-import { accountWord, collections, readResource, type Resource } from '../../lookup/resource.ts';
+import { collections } from '../../api/collections.ts';
+import { accountWord, readResource, type Resource } from '../../lookup/resource.ts';
 
 /** Arguments and options of questions about rights. */
 export const questionArguments = {

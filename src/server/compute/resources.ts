@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Collection } from '../../api/collections.ts';
+import { isResourcePath, type Collection } from '../../api/collections.ts';
 import type { Operation } from '../../api/operation.ts';
 import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
 import type { Call } from '../http/handler.ts';
@@ -80,9 +80,8 @@ export async function findResource(db: Db, place: Place, parts: readonly string[
   const [collection, name, inner] = parts;
   if (collection === undefined) return { kind: 'account', key: '', collection: '' };
   const find = Object.entries(collections).find(([known]) => known === collection)?.[1];
-  if (find === undefined || parts.length > 4) return undefined;
-  if (collection === 'users' && inner === 'keys') return findUserKeys(db, place, parts);
-  if (inner !== undefined) return undefined;
+  if (find === undefined || !isResourcePath(parts)) return undefined;
+  if (inner !== undefined) return findUserKeys(db, place, parts);
   if (name === undefined) return { kind: 'collection', key: collection, collection };
   const id = await find(db, place, name);
   return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import { isResourcePath } from '../../api/collections.ts';
 import { compute } from '../../api/compute.ts';
 import type { Headers } from '../../api/message.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -53,6 +54,7 @@ async function requireRoleIds(db: Kysely<Schema>, account: AccountRow, names: re
 export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resource: path, 'role-tag': given }, call) => {
   const { operation, account, store } = call;
   const [, ...parts] = path.split('/');
+  if (!isResourcePath(parts)) throw new ApiError(409, 'InvalidArgument', `/${path} is not the path of a resource that can be tagged`);
   if (given === undefined) {
     if (parts.length > 0) throw refuseMissing(operation, ['role-tag']);
     return { name: `/${account.login}`, 'role-tag': await listTags(store.db, account, '') };
@@ -60,8 +62,7 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resourc
   const names = given.flatMap((list) => splitList(list));
   return store.write(async (transaction) => {
     const resource = await findResource(transaction, call, parts);
-    if (resource === undefined) throw new ApiError(409, 'InvalidArgument', `/${path} is not the path of a resource that can be tagged`);
-    if (resource.key === undefined) throw new ApiError(404, 'ResourceNotFound', `/${path} does not exist`);
+    if (resource?.key === undefined) throw new ApiError(404, 'ResourceNotFound', `/${path} does not exist`);
     await writeTags(transaction, account, resource.key, await requireRoleIds(transaction, account, names));
     const tags = await listTags(transaction, account, resource.key);
     await noteAudit(transaction, call, resource.key, { 'role-tag': tags });

@@ -61,12 +61,17 @@ export interface ServiceOptions<T extends Operations> extends Common {
   readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<HttpResponse>;
 }
 
+/** The media ranges that contain JSON, the most specific first: it decides (RFC 9110, section 12.5.1). */
+const jsonRanges = ['application/json', 'application/*', '*/*'] as const;
+
 /** Compute responses are always JSON; storage responses have the stored type, which the handler checks. */
 function checkAccept({ accept }: Headers): void {
   if (accept === undefined || accept.trim() === '') return;
   const types = accept.split(',').map((type) => type.trim().toLowerCase());
-  const accepts = types.some((type) => /^(?:\*\/\*|application\/(?:\*|json))(?:\s*;|$)/u.test(type) && !/;\s*q=0(?:\.0*)?$/u.test(type));
-  if (!accepts) throw new ApiError(406, 'NotAcceptable', `responses are application/json, which the header Accept: ${accept} excludes`);
+  const matching = jsonRanges.map((range) => types.filter((type) => type.split(';', 1)[0]?.trim() === range));
+  const decisive = matching.find((ranges) => ranges.length > 0) ?? [];
+  if (decisive.every((type) => /;\s*q=0(?:\.0*)?$/u.test(type)))
+    throw new ApiError(406, 'NotAcceptable', `responses are application/json, which the header Accept: ${accept} excludes`);
 }
 
 /** The account that the path names; the caller's own if it names none, or `my`. */

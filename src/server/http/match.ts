@@ -1,4 +1,5 @@
 import { actionAliases } from '../../api/aliases.ts';
+import { isResourcePath } from '../../api/collections.ts';
 import type { Headers } from '../../api/message.ts';
 import type { Operation, Operations, Segment } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -148,14 +149,15 @@ export function createMatcher(operations: Operations): (method: string, target: 
     const sameRank: Match[] = [];
     const rivalMatches: Match[] = [];
     const otherMethods: Operation[] = [];
+    const anyPath: Operation[] = [];
     let foundRank: string | undefined;
     for (const { operation, rank } of ranked) {
       const inputs = matchPath(operation, parts);
       if (inputs === undefined) continue;
       if (operation.method === method) rivalMatches.push({ operation, inputs });
       if (foundRank !== undefined && rank !== foundRank) continue;
-      // `PUT /*resource` does not restrict the path.
-      if (operation.segments[0]?.kind !== 'rest') otherMethods.push(operation);
+      // `PUT /*resource` does not restrict the path; it is an operation of the resources that can be tagged.
+      (operation.segments[0]?.kind === 'rest' ? anyPath : otherMethods).push(operation);
       if (!servesMethod(operation, method) || !meetsConditions(operation, inputs, query, headers)) continue;
       sameRank.push({ operation, inputs });
       foundRank = rank;
@@ -170,7 +172,8 @@ export function createMatcher(operations: Operations): (method: string, target: 
     if (first !== undefined && steps.length > 0 && !isStep(first.operation)) throw new MethodNotAllowed(method, path, listMethods(steps));
     if (first !== undefined) return { candidates: [first, ...others], ...(selector !== undefined && { selector }) };
     if (otherMethods.length === 0) throw new ApiError(404, 'ResourceNotFound', `${path} does not exist`);
-    throw new MethodNotAllowed(method, path, listMethods(otherMethods));
+    const tagging = isResourcePath(parts.slice(1)) ? anyPath : [];
+    throw new MethodNotAllowed(method, path, listMethods([...otherMethods, ...tagging]));
   };
 }
 

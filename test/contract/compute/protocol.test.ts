@@ -93,8 +93,14 @@ describe('paths and methods', () => {
   test('another method: 405 with Allow', async () => {
     const response = await service.compute('PATCH', '/my/keys');
     expect(response).toMatchObject({ status: 405, code: 'MethodNotAllowed' });
-    expect(response.headers['allow']).toBe('GET, HEAD, POST');
-    expect((await service.compute('DELETE', '/my/limits')).headers['allow']).toBe('GET, HEAD');
+    expect(response.headers['allow']).toBe('GET, HEAD, POST, PUT');
+    for (const [path, allow] of [
+      ['/my/limits', 'GET, HEAD'],
+      ['/my/config', 'GET, HEAD, PUT'],
+      ['/my', 'GET, HEAD, POST, PUT'],
+      ['/my/users/ann/change_password', 'POST'],
+    ] as const)
+      expect((await service.compute('DELETE', path)).headers['allow'], path).toBe(allow);
   });
 
   test.each(['//my//packages/', '/demo/packages', '/my/packages/?', 'https://compute.test/my/packages'])(
@@ -112,16 +118,22 @@ describe('paths and methods', () => {
     expect(await service.compute('GET', '/my/keys/%E0%A4%A')).toMatchObject({ status: 400, code: 'BadRequest' });
   });
 
-  test.each(['text/html', 'application/xml', 'application/json;q=0'])('Accept: %s is 406', async (accept) => {
-    expect(await service.compute('GET', '/my/keys', { headers: { accept } })).toMatchObject({ status: 406, code: 'NotAcceptable' });
-  });
-
-  test.each(['*/*', 'application/json', 'text/html, application/*;q=0.5', 'application/json; charset=utf-8'])(
-    'Accept: %s is served',
+  test.each(['text/html', 'application/xml', 'application/json;q=0', 'application/json;q=0, */*', '*/*, application/*;q=0.0'])(
+    'Accept: %s is 406',
     async (accept) => {
-      expect((await service.compute('GET', '/my/keys', { headers: { accept } })).status).toBe(200);
+      expect(await service.compute('GET', '/my/keys', { headers: { accept } })).toMatchObject({ status: 406, code: 'NotAcceptable' });
     },
   );
+
+  test.each([
+    '*/*',
+    'application/json',
+    '*/*;q=0, application/json;q=0.1',
+    'text/html, application/*;q=0.5',
+    'application/json; charset=utf-8',
+  ])('Accept: %s is served', async (accept) => {
+    expect((await service.compute('GET', '/my/keys', { headers: { accept } })).status).toBe(200);
+  });
 });
 
 describe('request bodies', () => {

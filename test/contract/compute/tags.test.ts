@@ -99,6 +99,12 @@ describe('SetRoleTags', () => {
     expect(await service.compute('PUT', path, { json: { 'role-tag': ['others'] } })).toMatchObject(refusal);
   });
 
+  test.each(['/my/limits', '/my/users/bob/change_password'])('PUT %s without role-tag: no resource', async (path) => {
+    const response = await service.compute('PUT', path, { json: {} });
+    expect(response).toMatchObject(invalid);
+    expect(response.text).toContain('not the path of a resource');
+  });
+
   test('unknown roles and no roles are refused, and change nothing', async () => {
     await service.compute('PUT', '/my/keys/sample', { json: { 'role-tag': ['others'] } });
     const unknown = await service.compute('PUT', '/my/keys/sample', { json: { 'role-tag': ['keepers', 'nobody'] } });
