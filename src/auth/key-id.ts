@@ -45,3 +45,17 @@ export function parseKeyId(service: ServiceName, keyId: string): KeyId | undefin
   if (service === 'storage') return rest.length === 3 && second === 'keys' ? { account, user: first, key } : undefined;
   return rest.length === 4 && first === 'users' && third === 'keys' ? { account, user: second, key } : undefined;
 }
+
+function decodeHeaderBytes(text: string): string {
+  if (!/^[\0-\xff]*$/u.test(text)) return text;
+  return quietly(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1')), text);
+}
+
+/**
+ * The names that the last component of a `keyId` of compute may stand for. It comes from a path (section 5), so that it may be
+ * percent-encoded, or from a header, which has one character for each byte of UTF-8. What it stands for literally comes first.
+ */
+export function listKeyNames(key: string): string[] {
+  const text = decodeHeaderBytes(key);
+  return [...new Set([key, text, quietly(() => decodeURIComponent(text), text)])];
+}

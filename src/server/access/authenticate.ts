@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { AuthorizationSyntaxError, parseAuthorization, signedDate, signedText } from '../../auth/authorization-header.ts';
-import { parseKeyId, type KeyId } from '../../auth/key-id.ts';
+import { listKeyNames, parseKeyId, type KeyId } from '../../auth/key-id.ts';
 import { isPresignedTarget, parsePresigned, type PresignedSignature } from '../../auth/presign.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
 import { isAcceptedAlgorithm, verifySignature } from '../../auth/verify.ts';
@@ -189,7 +189,10 @@ async function verifyClaim(
   const user = names.user === undefined ? undefined : await findUser(store.db, account, names.user);
   if (names.user !== undefined && user === undefined)
     throw withReason(refusals.user(names.user), `the account ${names.account} has no user ${names.user}`);
-  const keys = known ? [known.key] : await findKeys(store.db, account, user, names.key, keysTried);
+  const keys = known ? [known.key] : [];
+  const keyNames = service === 'compute' ? listKeyNames(names.key) : [names.key];
+  if (!known)
+    for (const name of keyNames) keys.push(...(await findKeys(store.db, account, user, name, Math.max(0, keysTried - keys.length))));
   if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
   const signer = keys.find((key) => hasSigned(compileKey(key)));
   if (signer === undefined) throw withReason(refusals.signature(), explainSignature(claim));

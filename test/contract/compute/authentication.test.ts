@@ -49,6 +49,21 @@ describe('header forms that are accepted', () => {
     expect((await ask(legacy(`/${service.account.id}/keys/test`, service.key)))[0]).toBe(200);
   });
 
+  test.each([
+    ['my laptop', 'my%20laptop'],
+    ['my laptop', 'my laptop'],
+    ['Schlüssel', 'Schlüssel'],
+    ['Schlüssel', 'Schl%C3%BCssel'],
+    ['Schlüssel', Buffer.from('Schlüssel').toString('latin1')],
+    ['50%25', '50%25'],
+    ['100%', '100%'],
+  ])('keyId with the key’s name %s as %s', async (name, sent) => {
+    const key = createRsaKey();
+    expect((await service.compute('POST', '/my/keys', { json: { name, key: key.line } })).status).toBe(201);
+    expect((await ask(legacy(`/demo/keys/${sent}`, key)))[0]).toBe(200);
+    await service.compute('DELETE', `/my/keys/${key.fingerprint}`);
+  });
+
   test('specification with a list of headers: bare values joined by newline', async () => {
     const date = now();
     const text = `${date}\ncompute.test`;
