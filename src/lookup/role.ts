@@ -2,6 +2,7 @@ import { compute as operations } from '../api/compute.ts';
 import type { Headers } from '../api/message.ts';
 import type { Context } from '../cli/command.ts';
 import { UsageError } from '../base/errors.ts';
+import { isUuid } from '../base/uuid.ts';
 import { readServed, type Served } from './served.ts';
 
 /** A member of a role: a sub-user, or another account of the service. */
@@ -23,12 +24,14 @@ export interface Role {
   policies: { id?: string; name: string }[];
 }
 
+/** A policy of a role to write: a word that is an id if it is a whole UUID and else a name; or what is known to be a name. */
+export type PolicyReference = string | { readonly name: string };
+
 /** Fields of a role to create or update; lists are replaced as a whole. */
 export interface RoleFields {
   name?: string | undefined;
   members?: readonly Member[] | undefined;
-  /** Names or ids. */
-  policies?: readonly string[] | undefined;
+  policies?: readonly PolicyReference[] | undefined;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -99,8 +102,9 @@ export async function askRole({ compute, account }: Pick<Context, 'compute' | 'a
   return { role: readRole(value), isOld: isOldVersion(headers) };
 }
 
-function writePolicy(word: string): { id: string } | { name: string } {
-  return /^[\da-f]{8}-[\da-f-]{27}$/i.test(word) ? { id: word } : { name: word };
+function writePolicy(policy: PolicyReference): { id: string } | { name: string } {
+  if (typeof policy !== 'string') return policy;
+  return isUuid(policy) ? { id: policy } : { name: policy };
 }
 
 function writeMember({ type, id, login, default: isDefault }: Member): object {
@@ -124,7 +128,7 @@ export function writeRole({ name, members, policies }: RoleFields, isOld: boolea
   }
   return {
     ...(name !== undefined && { name }),
-    ...(policies && { policies }),
+    ...(policies && { policies: policies.map((policy) => (typeof policy === 'string' ? policy : policy.name)) }),
     ...(members && {
       members: members.map(({ login }) => login),
       default_members: members.filter((member) => member.default).map(({ login }) => login),

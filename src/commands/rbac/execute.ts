@@ -39,7 +39,7 @@ function toFields({ members, default_members: defaults, policies, name }: Partia
   return {
     ...(name !== undefined && { name }),
     ...((members ?? defaults) && { members: readMembers(members, defaults) }),
-    ...(policies && { policies }),
+    ...(policies && { policies: policies.map((policy) => ({ name: policy })) }),
   };
 }
 

@@ -24,8 +24,14 @@ const columns = ['name', 'members', 'default_members', 'policies', 'id'];
 /** Fields that `roles get` shows and that no request accepts. */
 const readOnly = ['id', 'default_members'];
 
+/** Fields of a role in a file. */
+interface FileFields extends RoleFields {
+  /** Names or ids. */
+  policies?: readonly string[] | undefined;
+}
+
 /** Reads a role from a file in the form of the API. */
-async function readRoleFile({ world }: Pick<Context, 'world'>, file: string): Promise<RoleFields> {
+async function readRoleFile({ world }: Pick<Context, 'world'>, file: string): Promise<FileFields> {
   const held = await readRecord(world, file, operations.createRole.fields, { ignore: readOnly });
   const { name, members, policies } = held as { name?: string; members?: RoleMember[]; policies?: { id?: string; name?: string }[] };
   return {
@@ -138,7 +144,7 @@ async function hasOldRoles(context: Context): Promise<boolean> {
 }
 
 /** The complete lists to send, for those that options change. */
-async function changeLists(context: Context, before: Role, held: RoleFields, options: Values<typeof updateOptions>): Promise<RoleFields> {
+async function changeLists(context: Context, before: Role, held: FileFields, options: Values<typeof updateOptions>): Promise<RoleFields> {
   const added = await resolveMembers(context, options.addMember, options.addDefaultMember);
   const members = held.members ?? before.members;
   return {
@@ -177,7 +183,9 @@ const edit = command({
         const read = await readRecord(world, file, editable);
         const { name, members, default_members: defaults, policies = [] } = read as Partial<typeof value>;
         requireUnchanged(`role ${before.name}`, before, await readCurrentRole(invocation, before.id, isOld));
-        const fields = { name: name ?? before.name, members: readMembers(members, defaults), policies };
+        // A policy that the role has is shown by its name, which may be a UUID.
+        const references = policies.map((word) => (value.policies.includes(word) ? { name: word } : word));
+        const fields = { name: name ?? before.name, members: readMembers(members, defaults), policies: references };
         return await updateRole(invocation, before.id, fields, isOld);
       },
     });

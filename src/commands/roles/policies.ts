@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { isUuid } from '../../base/uuid.ts';
 import { isIdLike, requirePolicy, searchByName } from '../../lookup/find.ts';
-import type { Role, RoleFields } from '../../lookup/role.ts';
+import type { Role } from '../../lookup/role.ts';
 
 function isBeginning(word: string): boolean {
   return isIdLike(word) && !isUuid(word);
@@ -32,7 +32,7 @@ function writeWord({ policies }: Pick<Role, 'policies'>, word: string): string {
 export async function changePolicies(
   context: Context,
   before: Role,
-  held: RoleFields,
+  held: { readonly policies?: readonly string[] | undefined },
   { addPolicy, removePolicy }: { addPolicy: string[]; removePolicy: string[] },
 ): Promise<string[]> {
   const policies = (held.policies ?? before.policies.map(({ id, name }) => id ?? name)).map((word) => writeWord(before, word));

@@ -2,22 +2,26 @@ import type { compute as operations } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { requirePolicy, requireUser } from '../../lookup/find.ts';
-import { askRole, listRoles, readRole, writeRole, type Role, type RoleFields } from '../../lookup/role.ts';
+import { askRole, listRoles, readRole, writeRole, type PolicyReference, type Role, type RoleFields } from '../../lookup/role.ts';
 import { isShownAs, readCurrent } from '../../rbac/settle.ts';
 import { isUuid } from '../../base/uuid.ts';
 
 type CreateInput = InputOf<typeof operations.createRole>;
 type UpdateInput = InputOf<typeof operations.updateRole>;
 
+function isId(policy: PolicyReference): policy is string {
+  return typeof policy === 'string' && isUuid(policy);
+}
+
 /** Adds names to members and policies that have only ids: version 8 accepts no ids. @throws {NotFoundError} for an unknown id */
 async function nameAll<F extends RoleFields>({ compute, account }: Context, fields: F): Promise<F> {
   const { members, policies } = fields;
   const users = members?.some(({ login }) => login === '') ? await compute.listUsers({ account }) : [];
-  const listed = policies?.some(isUuid) ? await compute.listPolicies({ account }) : [];
+  const listed = policies?.some(isId) ? await compute.listPolicies({ account }) : [];
   return {
     ...fields,
     members: members?.map((member) => (member.login === '' ? { ...member, login: requireUser(users, member.id ?? '').login } : member)),
-    policies: policies?.map((word) => (isUuid(word) ? requirePolicy(listed, word).name : word)),
+    policies: policies?.map((policy) => (isId(policy) ? requirePolicy(listed, policy).name : policy)),
   };
 }
 

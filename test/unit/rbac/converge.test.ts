@@ -66,6 +66,23 @@ test('of the two lists of members, the one that a document does not have stays a
   expect(pick(await shown())).toEqual({ first: false, third: true });
 });
 
+test('a policy whose name is a UUID is referred to by its name', async () => {
+  const context = createTestContext(service);
+  const name = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  const document: RbacDocument = {
+    version: '1',
+    policies: [{ name, rules: ['CAN listkeys'] }],
+    roles: [{ name: 'of UUIDs', policies: [name] }],
+  };
+  for (let round = 0; round < 2; round += 1) {
+    const state = await readState(context, false);
+    const changes = plan(document, state, {}, false);
+    expect(changes).toHaveLength(round === 0 ? 2 : 0);
+    for (const { step } of changes) await createExecutor(context, state, new Map()).execute(step);
+  }
+  expect((await service.compute('GET', '/my/roles/of%20UUIDs')).json).toMatchObject({ policies: [{ name }] });
+});
+
 test('role tags of a user whose login is written in another case are not taken away', async () => {
   const context = createTestContext(service);
   const document: RbacDocument = { version: '1', tags: { 'users/FIRST': ['partly'] } };
