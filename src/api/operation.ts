@@ -8,7 +8,7 @@ export type ServiceName = 'compute' | 'storage';
 export interface Condition {
   /** Query parameters that must have these values. */
   readonly query?: Readonly<Record<string, string>>;
-  /** The `type` parameter of the request's content type: `application/json; type=directory` has `directory`. */
+  /** The request's content type is `application/json` with this parameter `type`: `directory` in `application/json; type=directory`. */
   readonly contentType?: string;
   /** The kind of entry that the path names: the same `GET` lists a directory or reads an object. */
   readonly entry?: 'directory' | 'object';

@@ -1,5 +1,6 @@
 import { actionAliases } from '../../api/aliases.ts';
 import { isResourcePath } from '../../api/collections.ts';
+import { isTyped } from '../../api/media-type.ts';
 import type { Headers } from '../../api/message.ts';
 import type { Operation, Operations, Segment } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -51,15 +52,10 @@ function servesMethod(operation: Operation, method: string): boolean {
   return method === 'HEAD' || (operation.status === 301 && (method === 'PUT' || method === 'POST'));
 }
 
-/** The `type` parameter of a content type: `directory` in `application/json; type=directory`. */
-function readTypeParameter(headers: Headers): string | undefined {
-  return /;\s*type="?([^";\s]+)"?/iu.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
-}
-
 /** Checks the conditions that depend on the request alone. */
 function meetsConditions({ when }: Operation, inputs: Record<string, string>, query: URLSearchParams, headers: Headers): boolean {
   if (when.uuid !== undefined && !isUuid(inputs[when.uuid] ?? '')) return false;
-  if (when.contentType !== undefined && readTypeParameter(headers) !== when.contentType) return false;
+  if (when.contentType !== undefined && !isTyped(headers['content-type'] ?? '', 'application/json', when.contentType)) return false;
   return Object.entries(when.query ?? {}).every(([name, value]) => isValue(query.get(name), value));
 }
 
@@ -67,13 +63,17 @@ function isValue(given: string | null, value: string): boolean {
   return given === value || actionAliases.some(({ specified, deployed }) => specified === value && deployed === given);
 }
 
-/** A string to sort by: the more specific pattern comes first, then the one with more conditions; query conditions count double. */
-function rankOperation({ segments, when }: Operation): string {
+/**
+ * A string to sort by: the more specific pattern comes first, then the one with more conditions; query conditions count double. In the
+ * storage, operations that query or content type select come before all others: a request to change headers never stores a part.
+ */
+function rankOperation({ service, segments, when }: Operation): string {
   const ranks: Readonly<Record<Segment['kind'], string>> = { literal: '0', input: '1', rest: '2' };
   const path = segments.map((segment) => ranks[segment.kind]).join('');
   const conditions =
     Object.keys(when.query ?? {}).length * 2 + (when.contentType === undefined ? 0 : 1) + (when.uuid === undefined ? 0 : 1);
-  return `${path.padEnd(8, '0')}${9 - conditions}`;
+  const isSelected = service === 'storage' && (when.query !== undefined || when.contentType !== undefined);
+  return `${isSelected ? 0 : 1}${path.padEnd(8, '0')}${9 - conditions}`;
 }
 
 function listMethods(found: readonly Operation[]): string {
@@ -129,7 +129,7 @@ function findSelector(rivals: readonly Operation[], query: URLSearchParams): str
  * empty the object whose headers it is meant to change.
  */
 function refuseMisspelled(found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
-  if (found?.service !== 'storage' || found.method !== 'PUT' || !found.creates) return undefined;
+  if (found?.service !== 'storage' || found.method !== 'PUT' || found.when.query !== undefined) return undefined;
   const name = [...query.keys()].find((key) => key.toLowerCase() === 'metadata');
   if (name === undefined) return undefined;
   return new ApiError(400, 'InvalidArgumentError', `${name} is "${query.get(name) ?? ''}": it must be metadata=true or absent`);
@@ -137,7 +137,7 @@ function refuseMisspelled(found: Operation | undefined, query: URLSearchParams):
 
 /**
  * Creates the function that finds the operation of a request: the most specific pattern wins (literal, then input, then rest), then the one
- * with more conditions met.
+ * with more conditions met, except for operations of the storage that query or content type select (`rankOperation`).
  * @throws {ApiError} 404 if no operation has such a path, 405 if none with this path supports the method, 409 for an unknown `action`.
  */
 export function createMatcher(operations: Operations): (method: string, target: Target, headers: Headers) => Matches {

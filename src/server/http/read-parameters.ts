@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readMediaType } from '../../api/media-type.ts';
 import { BodyTooLarge, readAll, type Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -76,7 +77,7 @@ export async function bufferBody(request: Request, service: ServiceName, bodyLim
 function checkEncoding({ 'content-encoding': encoding = 'identity', 'content-type': contentType = '' }: Request['headers']): void {
   if (encoding.toLowerCase() !== 'identity')
     throw new ApiError(415, 'UnsupportedMediaType', `content encoding ${encoding} is not supported`);
-  const charset = /;\s*charset="?([^";\s]+)/iu.exec(contentType)?.[1] ?? 'utf-8';
+  const { charset = 'utf-8' } = readMediaType(contentType).parameters;
   if (!/^(?:utf-?8|us-ascii)$/iu.test(charset))
     throw new ApiError(415, 'UnsupportedMediaType', `charset ${charset} is not supported; only UTF-8 is`);
 }
@@ -92,7 +93,7 @@ export async function readBodyParameters(request: Request, service: ServiceName,
   if (bytes.length === 0) return {};
   checkEncoding(request.headers);
   const contentType = request.headers['content-type'] ?? 'application/json';
-  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const { type } = readMediaType(contentType);
   if (type === 'application/json') return parseJson(decodeText(bytes));
   if (type === 'application/x-www-form-urlencoded') return collectPairs(new URLSearchParams(decodeText(bytes)));
   if (type === 'multipart/form-data') return readForm(bytes, contentType);

@@ -1,3 +1,4 @@
+import { isTyped } from '../../api/media-type.ts';
 import type { Headers } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { EntryRow } from '../store/schema.ts';
@@ -52,9 +53,23 @@ export function chooseHeaders(given: Headers | undefined, place: Place): Headers
   return stored;
 }
 
-/** The same for an object, which always has a content type. */
+/** The same for an object, which always has a content type. @throws 400 `BadRequest` also for a content type that no object can have. */
 export function chooseObjectHeaders(given: Headers | undefined, place: Place): Headers {
-  return { 'content-type': defaultType, ...chooseHeaders(given, place) };
+  const { 'content-type': type = '', ...others } = given ?? {};
+  assertObjectType(type);
+  return { 'content-type': defaultType, ...chooseHeaders(type.trim() === '' ? others : given, place) };
+}
+
+/** Content types by which requests create directories and links, and by which clients recognise directories. */
+const entryTypes = [
+  ['application/json', 'directory'],
+  ['application/json', 'link'],
+  ['application/x-json-stream', 'directory'],
+] as const;
+
+function assertObjectType(value: string): void {
+  if (!entryTypes.some(([type, parameter]) => isTyped(value, type, parameter))) return;
+  throw new ApiError(400, 'BadRequest', `content-type ${value} is that of a directory or a link: an object cannot have it`);
 }
 
 export function measureHeaders(headers: Headers): number {

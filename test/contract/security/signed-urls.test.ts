@@ -84,6 +84,8 @@ describe('a signed URL for an upload stores bytes, and does nothing else', () =>
     const { partsDirectory } = json as { partsDirectory: string };
     const part = await useUrl('storage', 'PUT', `${partsDirectory}/0`, { body: 'part' });
     expect(part.status).toBe(204);
+    const asDirectory = { headers: { 'content-type': 'application/json; type=directory' } };
+    expect(await useUrl('storage', 'PUT', `${partsDirectory}/0`, asDirectory)).toMatchObject(unsigned);
     const commit = JSON.stringify({ parts: [part.headers['etag']] });
     expect(await useUrl('storage', 'POST', `${partsDirectory}/commit`, { body: commit })).toMatchObject(unsigned);
     expect((await service.storage('POST', `${partsDirectory}/commit`, { json: { parts: [part.headers['etag']] } })).status).toBe(201);

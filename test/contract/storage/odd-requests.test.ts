@@ -47,6 +47,47 @@ describe('a PUT that would replace an object by something else', () => {
     },
   );
 
+  test.each([
+    'text/plain; type=directory',
+    'application/x-json; type=link',
+    'text/x; a="; type=directory"',
+    'application/json; mtype=link',
+  ])('with the content type %s, which is neither a directory nor a link: an object of that type', async (type) => {
+    await service.put('/demo/stor/typed', content, { 'content-type': type, location: object });
+    const { text, headers } = await service.ask('GET', '/demo/stor/typed');
+    expect([text, headers['content-type']]).toEqual([content, type]);
+  });
+
+  test.each(['APPLICATION/JSON;Type="Directory"', 'application/json; charset=utf-8; type=directory;'])(
+    'with the content type %s: a directory',
+    async (type) => {
+      await service.put('/demo/stor/new-directory', undefined, { 'content-type': type });
+      expect(await service.list('/demo/stor/new-directory')).toEqual([]);
+      await service.ask('DELETE', '/demo/stor/new-directory');
+    },
+  );
+
+  test('by an object with the content type of a listing, directory or link: 400, nothing changed', async () => {
+    const listing = 'application/x-json-stream; type=directory';
+    for (const type of [listing, 'Application/X-JSON-Stream;TYPE="directory"'])
+      expect(await service.refusalOf(object, { 'content-type': type })).toEqual([400, 'BadRequest']);
+    for (const type of [listing, 'application/json; type=directory', 'application/json; type=link']) {
+      const headers = { 'content-type': type };
+      expect(await service.answerOf('PUT', `${object}?metadata=true`, { headers })).toEqual([400, 'BadRequest']);
+      const json = { objectPath: object, headers };
+      expect(await service.answerOf('POST', '/demo/uploads', { json })).toEqual([400, 'BadRequest']);
+    }
+    expect((await service.ask('GET', object)).headers['content-type']).toBe('text/plain');
+  });
+
+  test('with an empty content type: application/octet-stream', async () => {
+    for (const target of ['/demo/stor/untyped', '/demo/stor/untyped?metadata=true'])
+      for (const type of ['', ' ']) {
+        await service.put(target, undefined, { 'content-type': type });
+        expect((await service.ask('GET', '/demo/stor/untyped')).headers['content-type']).toBe('application/octet-stream');
+      }
+  });
+
   test('with a Content-Encoding, which is not stored: 415; identity is no encoding', async () => {
     expect(await service.refusalOf(object, { 'content-encoding': 'gzip' })).toEqual([415, 'UnsupportedMediaType']);
     expect(await textOf(object)).toBe(content);

@@ -141,12 +141,17 @@ describe('uploadPart', () => {
 
   test('only multipart uploads write below uploads', async () => {
     const upload = await create(service, '/demo/stor/parts');
-    await putParts(service, upload, 'x');
+    const [etag] = await putParts(service, upload, 'x');
     const refused = [405, 'MethodNotAllowed'];
     expect(await service.answerOf('PUT', upload.partsDirectory, { headers: directory })).toEqual(refused);
     expect(await service.answerOf('DELETE', upload.partsDirectory)).toEqual(refused);
     expect(await service.answerOf('DELETE', `${upload.partsDirectory}/0`)).toEqual(refused);
     expect(await service.answerOf('PUT', '/demo/stor/l', { headers: link(`${upload.partsDirectory}/0`) })).toEqual(refused);
+    const part = `${upload.partsDirectory}/0`;
+    for (const headers of [directory, link('/demo/stor/l')]) expect(await service.answerOf('PUT', part, { headers })).toEqual(refused);
+    expect(await service.answerOf('PUT', `${part}?metadata=true`)).toEqual(refused);
+    expect(await service.answerOf('PUT', `${part}?metadata=1`)).toEqual([400, 'InvalidArgumentError']);
+    expect(await service.list(upload.partsDirectory)).toMatchObject([{ name: '0', etag, size: 1 }]);
   });
 });
 
