@@ -1,6 +1,7 @@
 import { streamOf, type Headers, type HttpResponse } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { splitList } from '../../base/split-list.ts';
+import type { Call } from '../http/handler.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry, requireEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
@@ -8,26 +9,32 @@ import { isPublic, placeOf } from './paths.ts';
 
 /**
  * Stored headers for the response to a page of `origin`: the stored list of origins is replaced by the one requesting origin; if the list
- * does not contain it, all CORS headers are removed. Without an origin the list is returned whole.
+ * does not contain it, all CORS headers are removed. Without an origin the list is returned whole. `Vary` tells caches that the response
+ * depends on the origin.
  */
 export function limitOrigin(stored: Headers, origin: string | undefined): Headers {
   const allowed = stored['access-control-allow-origin'];
-  if (origin === undefined || allowed === undefined) return stored;
-  if (allowed.trim() === '*' || splitList(allowed).includes(origin))
-    return { ...stored, 'access-control-allow-origin': origin, vary: 'origin' };
-  return Object.fromEntries(Object.entries(stored).filter(([name]) => !name.startsWith('access-control-')));
+  if (allowed === undefined) return stored;
+  const varying = { ...stored, vary: 'origin' };
+  if (origin === undefined) return varying;
+  if (allowed.trim() === '*' || splitList(allowed).includes(origin)) return { ...varying, 'access-control-allow-origin': origin };
+  return dropCors(varying);
+}
+
+function dropCors(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('access-control-')));
 }
 
 /**
- * Stored headers for the response to a GET by a page of `origin`: without CORS headers if the stored methods do not contain the method
- * used, and always without the time for which a preflight may be cached.
+ * Stored headers of an object or a directory for the response to a GET by a page of `origin`: without CORS headers if the stored methods do
+ * not contain the method used, and always without the time for which a preflight may be cached.
  */
-export function showCors(stored: Headers, origin: string | undefined, method: string): Headers {
-  if (origin === undefined) return stored;
-  const { 'access-control-max-age': _, ...limited } = limitOrigin(stored, origin);
+export function showCors(stored: Headers, { headers: { origin }, method }: Pick<Call, 'headers' | 'method'>): Headers {
+  const limited = limitOrigin(stored, origin);
+  if (origin === undefined) return limited;
+  const { 'access-control-max-age': _, ...shown } = limited;
   const methods = stored['access-control-allow-methods'];
-  if (methods === undefined || splitList(methods).includes(method === 'HEAD' ? 'GET' : method)) return limited;
-  return Object.fromEntries(Object.entries(limited).filter(([name]) => !name.startsWith('access-control-')));
+  return methods === undefined || splitList(methods).includes(method === 'HEAD' ? 'GET' : method) ? shown : dropCors(shown);
 }
 
 /**

@@ -62,11 +62,12 @@ async function answerDownload(
 const described = new WeakMap<EntryRow, Headers>();
 
 /** The headers of every response with an object. */
-function describeObject(entry: EntryRow, { headers: { origin }, method }: Call): Headers {
+function describeObject(entry: EntryRow, call: Call): Headers {
+  const { origin } = call.headers;
   const known = origin === undefined ? described.get(entry) : undefined;
   if (known) return known;
   const headers = {
-    ...showCors(readStoredHeaders(entry), origin, method),
+    ...showCors(readStoredHeaders(entry), call),
     ...describeVersion(entry),
     'durability-level': String(entry.copies ?? 0),
     'accept-ranges': 'bytes',

@@ -9,6 +9,7 @@ import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { showCors } from './cors.ts';
 import { findDirectory } from './directories.ts';
 import { findEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
@@ -53,7 +54,7 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
     start: await findStart(call, place, by, marker),
     after: place.parts.length === 0,
   };
-  const { 'content-type': _, ...headers } = readStoredHeaders(directory);
+  const { 'content-type': _, ...headers } = showCors(readStoredHeaders(directory), call);
   const tags = await showRoleTags(call, directory);
   return {
     headers: { ...headers, ...tags, 'result-set-size': String(directory.count) },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Headers } from '../../../src/api/message.ts';
-import { createTestStorage, md5Of, type TestStorage } from './harness.ts';
+import { createTestStorage, directory, md5Of, type TestStorage } from './harness.ts';
 
 let service: TestStorage;
 beforeAll(async () => {
@@ -58,6 +58,31 @@ describe('CORS', () => {
     const headersFor = async (origin: string) => (await service.ask('GET', '/demo/stor/shared', { headers: { origin } })).headers;
     expect(await headersFor('https://b.test')).toMatchObject({ 'access-control-allow-origin': 'https://b.test', vary: 'origin' });
     expect(Object.keys(await headersFor('https://c.test')).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  test.each(['object', 'directory'])('of an %s: every response says that it depends on the origin', async (kind) => {
+    const target = `/demo/stor/cors-${kind}`;
+    await service.put(target, kind === 'object' ? 'x' : undefined, {
+      ...(kind === 'directory' && directory),
+      ...cors,
+      'access-control-max-age': '60',
+    });
+    for (const method of ['GET', 'HEAD']) {
+      const headersFor = async (headers: Headers) => (await service.ask(method, target, { headers })).headers;
+      const allowed = await headersFor({ origin: 'https://b.test' });
+      expect(allowed).toMatchObject({ ...cors, 'access-control-allow-origin': 'https://b.test', vary: 'origin' });
+      expect(allowed).not.toHaveProperty('access-control-max-age');
+      const refused = await headersFor({ origin: 'https://c.test' });
+      expect(refused).toMatchObject({ vary: 'origin' });
+      expect(Object.keys(refused).filter((name) => name.startsWith('access-control'))).toEqual([]);
+      expect(await headersFor({})).toMatchObject({ ...cors, 'access-control-max-age': '60', vary: 'origin' });
+    }
+  });
+
+  test('of a public directory: * is the origin of the request', async () => {
+    await service.mkdir('/demo/public/open');
+    const { headers } = await service.ask('GET', '/demo/public/open', { signed: false, headers: { origin: 'https://c.test' } });
+    expect(headers).toMatchObject({ 'access-control-allow-origin': 'https://c.test', vary: 'origin' });
   });
 
   test('a preflight is answered without a signature, from the stored headers', async () => {
