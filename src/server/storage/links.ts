@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Kysely } from 'kysely';
+import type { Headers } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { assertEnabled } from '../access/account-status.ts';
@@ -35,11 +36,10 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
     const linked = await findSource(transaction, source);
     checkConditions(conditions, entry, linked, call.now());
     await touchContents(transaction, [linked.content]);
-    const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(linked) });
     await putEntry(transaction, place, entry, {
       ...linked,
       mtime,
-      headers,
+      headers: JSON.stringify({ ...chooseHeaders({}, place), ...inheritHeaders(linked, source, place) }),
       role_tags: await chooseRoleTags(transaction, call, roleTag, entry, parent),
     });
     await noteRoleTags(transaction, call, place, roleTag);
@@ -58,6 +58,13 @@ function checkConditions(conditions: Conditions, target: EntryRow | undefined, s
   const isOfSource = ifMatch !== undefined && !['', '*'].includes(ifMatch.trim());
   checkWrite(isOfSource ? others : conditions, target, now);
   if (isOfSource) checkWrite({ ifMatch }, source, now);
+}
+
+/** The stored headers of the source. The list of origins `*`, which public objects have by default, is not inherited outside `public`. */
+function inheritHeaders(linked: EntryRow, source: Place, place: Place): Headers {
+  const { 'access-control-allow-origin': origins, ...headers } = readStoredHeaders(linked);
+  if (origins === undefined || (origins.trim() === '*' && isPublic(source) && !isPublic(place))) return headers;
+  return { ...headers, 'access-control-allow-origin': origins };
 }
 
 /** The source in a Location header, percent-encoded or not. In other accounts only public objects can be linked. */

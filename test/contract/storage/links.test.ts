@@ -43,6 +43,27 @@ describe('putSnapLink', () => {
     expect(await service.countContents()).toBe(before);
   });
 
+  test('the list of origins * stays under public; any other list is inherited', async () => {
+    const originsOf = async (target: string) => (await service.ask('HEAD', target)).headers['access-control-allow-origin'];
+    for (const [origins, ofPrivate, ofPublic] of [
+      [undefined, undefined, '*'],
+      ['*', undefined, '*'],
+      ['https://a.test', 'https://a.test', 'https://a.test'],
+    ]) {
+      await service.put('/demo/public/open', 'x', origins === undefined ? {} : { 'access-control-allow-origin': origins });
+      for (const [target, expected] of [
+        ['/demo/stor/closed', ofPrivate],
+        ['/demo/public/also-open', ofPublic],
+      ] as const) {
+        expect(await linkTo(target, '/demo/public/open')).toEqual([204, undefined]);
+        expect([target, await originsOf(target)]).toEqual([target, expected]);
+      }
+    }
+    await service.put('/demo/stor/any', 'x', { 'access-control-allow-origin': '*' });
+    expect(await linkTo('/demo/stor/any-link', '/demo/stor/any')).toEqual([204, undefined]);
+    expect(await originsOf('/demo/stor/any-link')).toBe('*');
+  });
+
   test('over an object: its bytes go', async () => {
     await service.put('/demo/stor/new', 'new');
     await service.put('/demo/stor/old', 'old');
