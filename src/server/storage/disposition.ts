@@ -23,12 +23,14 @@ export function cleanDisposition(value: string): string {
   return result;
 }
 
+/** Values keep their form: a quoted string stays one. */
 function cleanParameter(name: string, text: string, whole: string): string {
-  if (name === 'filename*') return cleanEncoded(text, whole);
-  if (name !== 'filename' || !text.startsWith('"')) return text;
-  const plain = text.slice(1, -1).replace(/\\(.)/g, '$1');
-  const base = dropFolders(plain);
-  return base === plain ? text : `"${base.replace(/["\\]/g, '\\$&')}"`;
+  if (name !== 'filename*' && name !== 'filename') return text;
+  const isQuoted = text.startsWith('"');
+  const plain = isQuoted ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text;
+  const cleaned = name === 'filename' ? dropFolders(plain) : cleanEncoded(plain, whole);
+  if (cleaned === plain) return text;
+  return isQuoted ? `"${cleaned.replace(/["\\]/g, '\\$&')}"` : cleaned;
 }
 
 /** `UTF-8''a%20b`: folders may be hidden in the percent-encoding. */

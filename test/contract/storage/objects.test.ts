@@ -170,10 +170,16 @@ describe('putObject', () => {
     ['attachment; filename="../../etc/passwd"', 'attachment; filename="passwd"'],
     ['attachment; filename="C:\\\\dir\\\\a \\"b\\".txt"', 'attachment; filename="a \\"b\\".txt"'],
     [`attachment; filename*=UTF-8''..%2Fx%20y`, `attachment; filename*=UTF-8''x%20y`],
+    [`attachment; filename*="UTF-8''a%2Fb"`, `attachment; filename*="UTF-8''b"`],
+    [`attachment; filename*="UTF-8''a\\%2Fb%22"; x=y`, `attachment; filename*="UTF-8''b%22"; x=y`],
+    [`attachment; filename*="UTF-8''b"`, `attachment; filename*="UTF-8''b"`],
     ['inline', 'inline'],
     ['form-data; name="n"; filename=plain.txt', 'form-data; name="n"; filename=plain.txt'],
   ])('content-disposition %s is stored as %s', async (given, stored) => {
     await service.put('/demo/stor/disposed', 'x', { 'content-disposition': given });
+    expect((await service.ask('HEAD', '/demo/stor/disposed')).headers['content-disposition']).toBe(stored);
+    // Clients send the stored headers again to change one of them.
+    await service.put('/demo/stor/disposed?metadata=true', undefined, { 'content-disposition': stored });
     expect((await service.ask('HEAD', '/demo/stor/disposed')).headers['content-disposition']).toBe(stored);
   });
 
