@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Headers } from '../../../src/api/message.ts';
-import { createTestStorage, directory, md5Of, type TestStorage } from './harness.ts';
+import { chunked, createTestStorage, directory, md5Of, type TestStorage } from './harness.ts';
 
 let service: TestStorage;
 beforeAll(async () => {
@@ -28,6 +28,16 @@ describe('putMetadata', () => {
       expect(await service.answerOf('PUT', target, { headers })).toEqual([400, 'InvalidUpdate']);
     },
   );
+
+  test('a body, chunked or not: 400 InvalidUpdate, and nothing changes; an empty one is none', async () => {
+    const chunks = { 'transfer-encoding': 'chunked' };
+    await service.put(target, undefined, { 'm-a': 'before' });
+    for (const { body, headers } of [{ body: 'x' }, { body: chunked('', 'x'), headers: chunks }])
+      expect(await service.answerOf('PUT', target, { body, headers: { ...headers, 'm-a': 'after' } })).toEqual([400, 'InvalidUpdate']);
+    const { text, headers } = await service.ask('GET', '/demo/stor/described');
+    expect([text, headers['m-a']]).toEqual(['data', 'before']);
+    expect((await service.ask('PUT', target, { body: chunked(), headers: chunks })).status).toBe(204);
+  });
 
   test('on a directory the content type stays', async () => {
     await service.mkdir('/demo/stor/folder');
