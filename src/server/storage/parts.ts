@@ -15,7 +15,7 @@ const lastPart = 9999;
 
 /** Stores a part of an upload; an existing part with the same number is replaced. */
 export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call) => {
-  const { prefix, id, durabilityLevel } = input;
+  const { prefix, id, durabilityLevel, maxContentLength, length } = input;
   const number = readPartNumber(call.path);
   refusePartial(call.headers);
   refuseEncoding(call.headers);
@@ -26,8 +26,9 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   if (upload.state === 'done') throw refuseState(upload, 'given a part');
   const directory = partsDirectory(call.account.login, id);
   const place = childOf(directory, String(number));
-  await assertQuotaFor(call.store.db, call, input.length, undefined);
-  const bytes = await storeChecked(input, { limit: readLimit(undefined, input.length) }, call);
+  const limit = readLimit(maxContentLength, length);
+  await assertQuotaFor(call.store.db, call, length, undefined);
+  const bytes = await storeChecked(input, { limit }, call);
   const values = { ...describeStored(bytes, call.now()), copies: upload.copies };
   await keepBytes(call, bytes, async (transaction) => {
     const now = await findUpload(transaction, call, id, prefix, 'unchanged');

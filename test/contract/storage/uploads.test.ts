@@ -108,6 +108,18 @@ describe('uploadPart', () => {
     expect(await service.list(upload.partsDirectory)).toEqual([]);
   });
 
+  test('max-content-length: checked as for objects, and nothing is kept', async () => {
+    const upload = await create(service, '/demo/stor/parts');
+    const part = `${upload.partsDirectory}/0`;
+    const before = await service.countContents();
+    const headers = { 'max-content-length': '4' };
+    expect(await service.answerOf('PUT', part, { headers, body: chunked('abc', 'de') })).toEqual([413, 'MaxContentLengthExceeded']);
+    expect(await service.refusalOf(part, { ...headers, 'content-length': '5' })).toEqual([413, 'MaxContentLengthExceeded']);
+    expect(await service.refusalOf(part, { 'max-content-length': '-1' })).toEqual([400, 'InvalidMaxContentLength']);
+    expect([await service.list(upload.partsDirectory), await service.countContents()]).toEqual([[], before]);
+    await service.put(part, chunked('abc', 'd'), headers);
+  });
+
   test('unknown upload, or a wrong prefix: 404 ResourceNotFound', async () => {
     const { id } = await create(service, '/demo/stor/parts');
     const wrong = id.startsWith('0') ? '1' : '0';
