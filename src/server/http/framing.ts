@@ -34,6 +34,8 @@ export function findFramingError(incoming: IncomingMessage, expects: boolean, se
   const { headers } = incoming;
   const oversize = findOversize(incoming, settings);
   if (oversize) return oversize;
+  if (headers.host === undefined && incoming.httpVersion === '1.1')
+    return new ApiError(400, 'BadRequest', 'the request has no Host header, which HTTP/1.1 requires');
   if (countHeader(incoming, 'host') > 1) return new ApiError(400, 'BadRequest', 'the request has more than one Host header');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')

@@ -49,6 +49,8 @@ const serverOptions: ServerOptions = {
   // Bodies may take any time as long as data arrives; pauses are detected where bodies are read.
   requestTimeout: 0,
   highWaterMark: largeChunks,
+  // `findFramingError` checks it: the response of Node.js would lack the body and the headers of errors.
+  requireHostHeader: false,
 };
 
 /** Options of a server that reads up to twice the permitted bytes, so that longer headers get an error that names the limit. */

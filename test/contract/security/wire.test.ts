@@ -74,6 +74,17 @@ describe('headers', () => {
     expect(statusesOf(answer)).toEqual([400]);
   });
 
+  test.each(['compute', 'storage'] as const)('no Host header: 400 of the %s service; HTTP/1.0 needs none', async (name) => {
+    for (const [line, ...lines] of [['GET /demo HTTP/1.1'], ['PUT /demo HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 5']]) {
+      const answer = await exchange([line, ...lines, '', ''].join('\r\n'), ports[name]);
+      expect(statusesOf(answer)).toEqual([400]);
+      expect(answer).toContain('{"code":"BadRequest","message":"the request has no Host header');
+      expect(answer).toMatch(/^(?:x-)?request-id: /mu);
+    }
+    const old = await exchange('GET /demo HTTP/1.0\r\n\r\n', ports[name]);
+    expect(old).not.toContain('no Host header');
+  });
+
   test('an expectation other than 100-continue: 417 with the headers of every response', async () => {
     const answer = await exchange(sign(`PUT ${object}`, 'Expect: 200-ok', 'Connection: close', 'Content-Length: 0'));
     expect(statusesOf(answer)).toEqual([417]);
