@@ -5,6 +5,7 @@ import { ApiError } from '../../base/errors.ts';
 import { limitRates } from '../access/request-rate.ts';
 import { ConnectionClosed, disturbResponse } from '../faults/inject.ts';
 import { LimitReached } from '../limit.ts';
+import { explainMissing } from '../storage/conditions.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { answer, type ServiceOptions, type Tools } from './answer.ts';
@@ -87,9 +88,11 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
       if (refusal !== undefined) throw refusal;
       if (latency > 0) await sleep(latency);
       return await answer(options, { match, admit, admitAccount }, parseTarget(service, exchange.request.target), exchange);
-    } catch (error) {
-      if (error instanceof ConnectionClosed) throw error;
-      if (error instanceof LimitReached) exchange.limit = error;
+    } catch (thrown) {
+      if (thrown instanceof ConnectionClosed) throw thrown;
+      if (thrown instanceof LimitReached) exchange.limit = thrown;
+      const { operation, request } = exchange;
+      const error = operation === undefined ? thrown : explainMissing(thrown, operation, request.headers);
       const refusal = exchange.caller === undefined ? throttleStranger(admit, exchange.connection, error) : error;
       exchange.refusal = explainFailure(refusal, exchange.requestId, log);
       return writeError(exchange.refusal);

@@ -1,3 +1,5 @@
+import type { Headers } from '../../api/message.ts';
+import type { Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { EntryRow } from '../store/schema.ts';
 
@@ -35,6 +37,15 @@ export function checkWrite(conditions: Conditions, entry: EntryRow | undefined, 
   // The version can be replaced within the same second and then has the same date: no date protects it (RFC 9110, 8.8.2.2).
   const isDated = conditions.ifMatch === undefined && readDate(conditions.ifUnmodifiedSince) !== undefined;
   if (entry && isDated && isOfPresentSecond(entry, now)) throw failPrecondition();
+}
+
+/**
+ * Explains an error of a request whose operation needs an entry: with `If-Match: *`, which requires any version, a missing entry is 412
+ * instead of 404. Other errors are returned unchanged.
+ */
+export function explainMissing(error: unknown, { service, needsEntry }: Operation, headers: Headers): unknown {
+  const isMissing = service === 'storage' && needsEntry && error instanceof ApiError && error.code === 'ResourceNotFound';
+  return isMissing && headers['if-match']?.trim() === '*' ? failPrecondition() : error;
 }
 
 /**

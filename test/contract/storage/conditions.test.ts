@@ -89,6 +89,22 @@ describe('conditions', () => {
     expect(await service.refusalOf('/demo/stor/fresh', { 'if-none-match': '*' })).toEqual([412, 'PreconditionFailed']);
   });
 
+  test.each([
+    ['GET', ''],
+    ['HEAD', ''],
+    ['DELETE', ''],
+    ['PUT', '?metadata=true'],
+  ])('If-Match: * of %s %s on nothing: 412 PreconditionFailed; with an etag: 404', async (method, query) => {
+    for (const [root, signed] of [
+      ['stor', true],
+      ['public', method !== 'GET' && method !== 'HEAD'],
+    ]) {
+      const statusOf = async (ifMatch: string) =>
+        (await service.ask(method, `/demo/${root}/nothing${query}`, { headers: { 'if-match': ifMatch }, signed: Boolean(signed) })).status;
+      expect([await statusOf('*'), await statusOf('x')]).toEqual([412, 404]);
+    }
+  });
+
   test('of PUT directory: 412, and the object that it would replace stays', async () => {
     const etag = await service.put('/demo/stor/kept', 'x');
     const refused = [412, 'PreconditionFailed'];
