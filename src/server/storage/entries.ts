@@ -114,11 +114,21 @@ async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: Entr
 }
 
 /**
- * Finds the entry and its parent for writing; in a transaction, the parent is locked against removal and the entry against other writers.
- * @param ahead entries that were looked up together with the caller, outside of a transaction
+ * Finds an entry that may be added, and its parent, as `findWithParent` does.
  * @throws 404 `DirectoryDoesNotExist`, 400 `ParentNotDirectory`, 409 `DirectoryLimitExceeded`.
  */
 export async function findForWriting(db: Kysely<Schema>, place: Place, ahead?: FoundAhead): Promise<Found> {
+  const { above, ...found } = await findWithParent(db, place, ahead);
+  if (!found.entry) await assertRoomIn(db, above, found.parent);
+  return found;
+}
+
+/**
+ * Finds an entry and its parent for writing; in a transaction, the parent is locked against removal and the entry against other writers.
+ * @param ahead entries that were looked up together with the caller, outside of a transaction
+ * @throws 404 `DirectoryDoesNotExist`, 400 `ParentNotDirectory`.
+ */
+export async function findWithParent(db: Kysely<Schema>, place: Place, ahead?: FoundAhead): Promise<Found & { above: Place }> {
   const above = parentOf(place);
   // Used only if it includes the directory.
   const known = ahead?.directory === undefined ? undefined : ahead;
@@ -126,8 +136,7 @@ export async function findForWriting(db: Kysely<Schema>, place: Place, ahead?: F
   if (!above || !parent) throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
   if (parent.type !== 'directory') throw new ApiError(400, 'ParentNotDirectory', `${place.parent} is not a directory`);
   const entry = known ? known.entry : await findEntry(db, place, 'own');
-  if (!entry) await assertRoomIn(db, above, parent);
-  return { parent, entry };
+  return { above, parent, entry };
 }
 
 /** @throws 400 `OperationNotAllowedOnDirectory` when an object is to replace a directory. */

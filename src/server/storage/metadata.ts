@@ -2,7 +2,7 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Handler } from '../http/handler.ts';
 import { checkWrite } from './conditions.ts';
-import { findForWriting, putEntry } from './entries.ts';
+import { findWithParent, putEntry } from './entries.ts';
 import { chooseHeaders, chooseObjectHeaders, describeVersion } from './headers.ts';
 import { placeOf, refuseUploads } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
@@ -17,7 +17,7 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
   refuseCritical('durability-level', input.durabilityLevel);
   const mtime = call.now();
   const etag = await call.store.writeEntry(async (transaction) => {
-    const { parent, entry } = await findForWriting(transaction, place);
+    const { parent, entry } = await findWithParent(transaction, place);
     if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
     checkWrite(input, entry, call.now());
     const { 'content-type': _, ...given } = input.headers ?? {};

@@ -57,6 +57,7 @@ describe('putDirectory', () => {
     expect((await service.ask('PUT', '/demo/stor/full/new', { body })).code).toBe('DirectoryLimitExceeded');
     expect(body.read).toBe(false);
     await service.put('/demo/stor/full/old', 'y');
+    expect(await answerOf('PUT', '/demo/stor/full/new?metadata=true')).toEqual([404, 'ResourceNotFound']);
   });
 
   test('keeps its headers unless new ones come', async () => {
