@@ -12,7 +12,7 @@ import { releaseContents, removeGarbage } from './garbage.ts';
 import { findEntry, findForWriting, lockEntry, putEntry, refuseDirectory } from './entries.ts';
 import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
-import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
+import { isOfUploads, isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
 import { assertQuota, growthOf } from './quota.ts';
 import { touchContents } from './shared-contents.ts';
@@ -77,7 +77,7 @@ function readLocation(location: string | undefined, { account }: Call): Place {
   if (place.login !== account.login && !isPublic(place)) {
     throw new ApiError(403, 'AuthorizationFailed', `${place.path} belongs to another account and is not public`);
   }
-  refuseUploads(place);
+  if (isOfUploads(place)) throw new ApiError(400, 'InvalidResource', `location is "${location}": what is below uploads cannot be linked`);
   return place;
 }
 

@@ -65,9 +65,14 @@ export function refuseRoot(place: Place): void {
   );
 }
 
+/** True for the root of multipart uploads and everything below it. */
+export function isOfUploads(place: Place): boolean {
+  return place.parts[0] === 'uploads';
+}
+
 /** @throws 405 for paths that only multipart uploads may write. */
 export function refuseUploads(place: Place): void {
-  if (place.parts[0] !== 'uploads') return;
+  if (!isOfUploads(place)) return;
   throw new ApiError(405, 'MethodNotAllowed', `${place.path} is changed only by multipart uploads: create, put a part, commit or abort`);
 }
 

@@ -106,6 +106,7 @@ describe('putSnapLink', () => {
 
   test.each([
     ['source missing', '/demo/stor/l', '/demo/stor/none', 404, 'SourceObjectNotFound'],
+    ['source below uploads', '/demo/stor/l', '/demo/uploads/abc/x/0', 400, 'InvalidResource'],
     ['source a directory', '/demo/stor/l', '/demo/stor/d', 400, 'LinkNotObject'],
     ['over a directory', '/demo/stor/d', '/demo/stor/new', 400, 'OperationNotAllowedOnDirectory'],
     ['parent missing', '/demo/stor/none/l', '/demo/stor/new', 404, 'DirectoryDoesNotExist'],
