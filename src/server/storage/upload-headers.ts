@@ -27,13 +27,16 @@ const shownOnly = new Set(['accept', 'role', 'expect', 'location', 'x-request-id
  * @throws 409 `MultipartUploadInvalidArgumentError` for a header that the service does not store, an invalid value, or more than 4 KB.
  */
 export function readTarget(headers: Readonly<Record<string, unknown>>, place: Place): Target {
-  const given: Headers = Object.fromEntries(Object.entries(headers).map(readHeader));
+  const pairs = Object.entries(headers).map(readHeader);
+  const given: Headers = Object.fromEntries(pairs);
+  const repeated = pairs.find(([name], index) => pairs.findIndex(([other]) => other === name) < index);
+  if (repeated) throw refuseArgument(`headers: ${repeated[0]} is given more than once, in different spellings`);
   const size = measureHeaders(given);
   if (size > headerLimit)
     throw refuseArgument(`headers has ${size} bytes: the limit for names and values is ${headerLimit} bytes in total`);
   const { 'content-md5': md5, 'content-length': length, 'role-tag': roleTag } = given;
   if (md5 !== undefined && !isMd5(md5)) throw refuseArgument(`headers: content-md5 is "${md5}": it must be the Base64 of 16 bytes`);
-  if (length !== undefined && !/^\d+$/.test(length))
+  if (length !== undefined && !(/^\d+$/.test(length) && Number.isSafeInteger(Number(length))))
     throw refuseArgument(`headers: content-length is "${length}": it must be a whole number of bytes`);
   return {
     given: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),

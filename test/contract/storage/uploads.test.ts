@@ -41,6 +41,8 @@ describe('createMultipartUpload', () => {
     [{ objectPath: '/demo/stor/x', headers: { 'm-a': 'x'.repeat(4096) } }],
     [{ objectPath: '/demo/stor/x', headers: { 'content-md5': 'x' } }],
     [{ objectPath: '/demo/stor/x', headers: { 'content-length': '-1' } }],
+    [{ objectPath: '/demo/stor/x', headers: { 'content-length': '99999999999999999999999' } }],
+    [{ objectPath: '/demo/stor/x', headers: { 'M-A': '1', 'm-a': '2' } }],
     // What no header can have would make an object that cannot be read.
     [{ objectPath: '/demo/stor/x', headers: { 'm-a': 'a\nb' } }],
     [{ objectPath: '/demo/stor/x', headers: { 'm-a': '\u20ac' } }],
