@@ -4,7 +4,7 @@ import { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
-import { chooseHeaders } from './headers.ts';
+import { checkUnusedHeaders, chooseHeaders } from './headers.ts';
 import { checkWrite } from './conditions.ts';
 import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import {
@@ -31,6 +31,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
   const { 'content-type': _type, 'content-disposition': _disposition, ...given } = headers ?? {};
   const stored = JSON.stringify(chooseHeaders(given, place));
   const keepsHeaders = Object.keys(given).length === 0;
+  checkUnusedHeaders(call.headers);
   if (!isRoot(place)) {
     refuseRoot(place);
     refuseUploads(place);

@@ -84,6 +84,21 @@ export function readCopies(level: string | undefined): number {
   throw new ApiError(400, 'InvalidDurabilityLevel', `durability-level is "${level}": it must be a whole number from 1 to ${mostCopies}`);
 }
 
+/**
+ * Checks the headers that describe the bytes of an object, in a request that stores none and ignores them.
+ * @throws 400 `InvalidDurabilityLevel`, 400 `BadRequest` for an invalid Content-MD5
+ */
+export function checkUnusedHeaders(headers: Headers): void {
+  readCopies(headers['durability-level'] ?? headers['x-durability-level']);
+  assertMd5(headers['content-md5']);
+}
+
+/** @throws 400 `BadRequest` for a Content-MD5 that is not the Base64 of an MD5 */
+export function assertMd5(contentMd5: string | undefined): void {
+  if (contentMd5 !== undefined && !isMd5(contentMd5))
+    throw new ApiError(400, 'BadRequest', `content-md5 is "${contentMd5}": it must be the Base64 of 16 bytes`);
+}
+
 /** True if text is the Base64 of an MD5. */
 export function isMd5(text: string): boolean {
   return /^[A-Za-z0-9+/]{22}==$/.test(text) && Buffer.from(text, 'base64').length === 16;

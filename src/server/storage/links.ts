@@ -10,7 +10,7 @@ import type { EntryRow, Schema } from '../store/schema.ts';
 import { checkWrite, type Conditions } from './conditions.ts';
 import { releaseContents, removeGarbage } from './garbage.ts';
 import { findEntry, findForWriting, lockEntry, putEntry, refuseDirectory } from './entries.ts';
-import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
+import { checkUnusedHeaders, chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { isOfUploads, isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
@@ -22,6 +22,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   const place = placeOf(call.account.login, path);
   refuseRoot(place);
   refuseUploads(place);
+  checkUnusedHeaders(call.headers);
   const source = readLocation(location, call);
   if (source.login === call.account.login)
     await call.requireAccess(storage.getObject, { account: source.login, path: source.parts.join('/') });

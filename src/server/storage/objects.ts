@@ -21,7 +21,7 @@ import {
   uncountedChildren,
   type Found,
 } from './entries.ts';
-import { chooseObjectHeaders, describeVersion, isMd5, readCopies } from './headers.ts';
+import { assertMd5, chooseObjectHeaders, describeVersion, readCopies } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
@@ -152,8 +152,7 @@ export async function storeChecked(
   { store }: Call,
 ): Promise<StoredBytes | RowBytes> {
   const { contentMd5, length } = input;
-  if (contentMd5 !== undefined && !isMd5(contentMd5))
-    throw new ApiError(400, 'BadRequest', `content-md5 is "${contentMd5}": it must be the Base64 of 16 bytes`);
+  assertMd5(contentMd5);
   const bytes = await storeBody(store, input.body, { limit, length, ...(now !== undefined && { now }) });
   if (contentMd5 !== undefined && contentMd5 !== bytes.md5) {
     await store.bytes.remove(bytes.id);

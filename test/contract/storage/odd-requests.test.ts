@@ -114,6 +114,24 @@ describe('a PUT that would replace an object by something else', () => {
   });
 });
 
+describe('a directory or a link', () => {
+  beforeAll(() => service.put(object, content));
+
+  test.each([
+    ['durability-level', '99', 'InvalidDurabilityLevel'],
+    ['x-durability-level', 'many', 'InvalidDurabilityLevel'],
+    ['content-md5', 'x', 'BadRequest'],
+  ])('with %s %s: 400 %s', async (name, value, code) => {
+    for (const headers of [directory, link(object)])
+      expect(await service.refusalOf('/demo/stor/unused', { ...headers, [name]: value })).toEqual([400, code]);
+  });
+
+  test('with a valid durability-level: created', async () => {
+    for (const headers of [link(object), directory])
+      await service.put('/demo/stor/unused', undefined, { ...headers, 'durability-level': '6' });
+  });
+});
+
 describe('conditions', () => {
   test('If-Unmodified-Since guards a write: 412 while the version is of the present second, since another one could have the same date', async () => {
     const target = '/demo/stor/dated';
