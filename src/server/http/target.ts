@@ -1,5 +1,5 @@
 import type { ServiceName } from '../../api/operation.ts';
-import { ApiError } from '../../base/errors.ts';
+import { ApiError, quietly } from '../../base/errors.ts';
 
 /** The parsed target of a request. */
 export interface Target {
@@ -20,9 +20,17 @@ function decodePart(service: ServiceName, part: string): string {
   throw new ApiError(400, service === 'compute' ? 'BadRequest' : 'InvalidResource', `${part} is not a valid path component`);
 }
 
+/** `URLSearchParams` would read a malformed sequence literally, and bytes that are not UTF-8 as another character. */
+function parseQuery(service: ServiceName, text: string): URLSearchParams {
+  const malformed = text.split(/[&=]/u).find((part) => quietly(() => decodeURIComponent(part), undefined) === undefined);
+  if (malformed === undefined) return new URLSearchParams(text);
+  const code = service === 'compute' ? 'BadRequest' : 'InvalidArgumentError';
+  throw new ApiError(400, code, `"${malformed}" in the query is not percent-encoded UTF-8`);
+}
+
 /**
  * Parses path and query of a request line.
- * @throws {ApiError} 400 if the path is not percent-encoded UTF-8, or has a NUL character, at which the database ends a text.
+ * @throws {ApiError} 400 if they are not percent-encoded UTF-8, or if the path has a NUL character, at which the database ends a text.
  */
 export function parseTarget(service: ServiceName, target: string): Target {
   // Proxies may send the absolute form.
@@ -33,5 +41,5 @@ export function parseTarget(service: ServiceName, target: string): Target {
     .split('/')
     .filter((part) => part !== '')
     .map((part) => decodePart(service, part));
-  return { path, parts, query: new URLSearchParams(mark === -1 ? '' : relative.slice(mark + 1)) };
+  return { path, parts, query: parseQuery(service, mark === -1 ? '' : relative.slice(mark + 1)) };
 }

@@ -49,6 +49,14 @@ describe('text that would not come back as it was sent is refused, and nothing i
     expect((await service.compute('GET', '/my/policies')).json).toEqual([]);
   });
 
+  test.each(['login=%FF', 'login=%zz', '%c3=x', 'login=a&x=100%'])('the query %s, which is not percent-encoded UTF-8', async (query) => {
+    expect(await service.compute('GET', `/my/users?${query}`)).toMatchObject({ status: 400, code: 'BadRequest' });
+  });
+
+  test('a query with + and encoded characters', async () => {
+    expect((await service.compute('GET', '/my/users?login=a+%C3%BC%2B&x')).status).toBe(200);
+  });
+
   test('whole characters beyond the first plane, and any other text, are stored', async () => {
     expect((await post('/my', { city: '寿司 🍣 \u0001' })).json).toMatchObject({ city: '寿司 🍣 \u0001' });
   });

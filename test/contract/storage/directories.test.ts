@@ -147,12 +147,22 @@ describe('listDirectory', () => {
     expect([headers['result-set-size'], text.split('\n').length]).toEqual(['4', 2]);
   });
 
-  test.each(['limit=0', 'limit=1025', 'limit=-1', 'limit=x', 'limit=1.5', 'sort=size', 'sort_order=up', 'sort=mtime&marker=nothing'])(
-    '%s: 400 InvalidArgumentError',
-    async (query) => {
-      expect(await answerOf('GET', `/demo/stor?${query}`)).toEqual([400, 'InvalidArgumentError']);
-    },
-  );
+  test.each([
+    'limit=0',
+    'limit=1025',
+    'limit=-1',
+    'limit=x',
+    'limit=1.5',
+    'sort=size',
+    'sort_order=up',
+    'sort=mtime&marker=nothing',
+    'limit=1&marker=%zz',
+    'marker=%FF',
+    'other=%',
+    '%c0=1',
+  ])('%s: 400 InvalidArgumentError', async (query) => {
+    expect(await answerOf('GET', `/demo/stor?${query}`)).toEqual([400, 'InvalidArgumentError']);
+  });
 
   test('limits from 1 to 1024; 1000 when none is given; every page is reached by marker, in the order of UTF-8 bytes', async () => {
     await service.mkdir('/demo/stor/big');
