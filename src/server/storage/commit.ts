@@ -206,5 +206,10 @@ function isRepeated({ result, parts }: UploadRow, etags: readonly string[]): boo
 }
 
 function answerCommit({ target, etag, md5 }: UploadRow): Answer<Headers> {
-  return new Answer({ location: target.split('/').map(encodeURIComponent).join('/'), etag: etag ?? '', 'computed-md5': md5 ?? '' });
+  return new Answer({ location: writeLocation(target), etag: etag ?? '', 'computed-md5': md5 ?? '' });
+}
+
+/** A path as the specification has it in `Location`: only what a header cannot hold is percent-encoded, and `%`, so that it can be decoded. */
+function writeLocation(path: string): string {
+  return path.replaceAll(/[^ -~]|%| $/gu, encodeURIComponent);
 }

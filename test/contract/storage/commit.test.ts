@@ -42,7 +42,7 @@ describe('commitMultipartUpload', () => {
     const done = await commit(service, upload, etags);
     expect([done.status, done.headers['location'], done.headers['computed-md5'], done.text]).toEqual([
       201,
-      '/demo/stor/a%20film',
+      '/demo/stor/a film',
       md5Of(whole),
       '',
     ]);
@@ -110,6 +110,14 @@ describe('commitMultipartUpload', () => {
       );
       expect(new Set(answers.map(({ status, headers, text }) => `${status} ${headers['etag'] ?? text}`)).size).toBe(1);
     }
+  });
+
+  test.each([
+    ['/demo/stor/a@b, (c) [d]?e#f&g="h"', '/demo/stor/a@b, (c) [d]?e#f&g="h"'],
+    ['/demo/stor/100% ü\n🎈 ', '/demo/stor/100%25 %C3%BC%0A%F0%9F%8E%88%20'],
+  ])('the Location of %j is %j', async (path, location) => {
+    const done = await commit(service, await create(service, path), []);
+    expect([done.status, done.headers['location'], decodeURIComponent(location)]).toEqual([201, location, path]);
   });
 
   test('zero parts make an empty object', async () => {
