@@ -114,6 +114,23 @@ test('mkdir -p and put -p make what is missing below the one directory that a su
   expect([above.code, above.stderr]).toEqual([4, expect.stringContaining('/demo/stor/team')]);
 });
 
+test('who may only put objects stores files of every size, and learns before the body that a directory is missing', async () => {
+  await user.here(['stor', 'mkdir', 'inbox']);
+  await allow('writers', 'CAN putobject');
+  await user.json('stor', 'roles', 'set', 'inbox', 'writers');
+  user.write('small', 'small');
+  user.write('large', 'large'.repeat(400_000));
+  for (const words of [
+    ['small', 'inbox/small'],
+    ['large', 'inbox/large'],
+    ['-', 'inbox/streamed'],
+  ])
+    expect(await asAlice('stor', 'put', ...words, '-q')).toMatchObject({ code: 0, stderr: '' });
+  expect((await user.here(['stor', 'cat', 'inbox/large'])).stdout).toHaveLength(2_000_000);
+  const missing = await asAlice('stor', 'put', 'large', 'inbox/none/x');
+  expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('/demo/stor/inbox/none')]);
+});
+
 test('who may list jobs sees the ids of all, and more of those that may be read', async () => {
   await allow('job-lister', 'CAN listjobs');
   await user.json('stor', 'roles', 'set', '/demo/jobs', 'job-lister');

@@ -3,11 +3,11 @@ import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { ApiError, LocalError, NetworkError, UsageError } from '../../base/errors.ts';
 import { trackTransfer, type Engine, type Ticket } from '../engine.ts';
+import { assertParent } from '../tree/folders.ts';
 import { encodeHeaders } from '../tree/headers.ts';
-import { inspect } from '../inspect.ts';
 import type { PutOptions, Stored } from './parts.ts';
 import { largeFile, uploadParts, uploadStream } from './multipart.ts';
-import { parentOf, printRemotePath, type RemotePath } from '../path.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
 import { checkPrecondition, hasCondition } from '../precondition.ts';
 import { mayBeQuick, uploadQuickly } from './quick.ts';
@@ -41,15 +41,18 @@ function confirmStored(response: Headers, target: RemotePath, { size, md5 }: { s
   });
 }
 
-/** Checks that a large body would not be refused, at the cost of one or two small requests instead of the body. */
-async function checkAcceptable(storage: StorageClient, target: RemotePath, options: PutOptions): Promise<void> {
-  const parent = parentOf(target);
-  if (options.hasParent !== true && parent !== undefined && parent.path !== '') {
-    const found = await inspect(storage, parent);
-    if (found === undefined) throw new ApiError(404, 'DirectoryDoesNotExist', `${printRemotePath(parent)} does not exist`);
-    if (found.type === 'object') throw new ApiError(400, 'ParentNotDirectory', `${printRemotePath(parent)} is an object, not a directory`);
+/**
+ * Checks that a large body would not be refused, at the cost of one or two small requests instead of the body. A caller who may write need
+ * not be allowed to read: then the request itself shows whether it is refused.
+ * @param isCommitted true if the object is committed from parts: only this check applies the conditions before the bytes are sent
+ */
+async function checkAcceptable(storage: StorageClient, target: RemotePath, options: PutOptions, isCommitted: boolean): Promise<void> {
+  if (options.hasParent !== true) await assertParent(storage, target);
+  try {
+    await checkPrecondition(storage, target, options);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403 || (isCommitted && hasCondition(options))) throw error;
   }
-  await checkPrecondition(storage, target, options);
 }
 
 /** Sends bytes in memory, with their length and MD5. */
@@ -105,14 +108,14 @@ function isConditional(options: PutOptions): boolean {
 
 async function uploadSource(engine: Engine, source: Source, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   if (source.kind === 'stream') {
-    await checkAcceptable(engine.storage, target, options);
+    await checkAcceptable(engine.storage, target, options, !isConditional(options));
     if (isConditional(options)) return await putStream(engine, source, target, options, ticket);
     return await uploadStream(engine, source, target, options, ticket, (content) => putBytes(engine, content, target, options, ticket));
   }
   if (options.maxSize !== undefined && source.size > options.maxSize)
     throw new UsageError(`${source.label} has ${source.size} bytes, more than --max-size`);
   const inParts = options.alwaysInParts === true || (source.size >= largeFile && !isConditional(options));
-  if (inParts || source.size > askFirst) await checkAcceptable(engine.storage, target, options);
+  if (inParts || source.size > askFirst) await checkAcceptable(engine.storage, target, options, inParts);
   if (inParts)
     return (await putQuickly(engine, source, target, options, ticket)) ?? (await uploadParts(engine, source, target, options, ticket));
   return await putFile(engine, source, target, options, ticket);
