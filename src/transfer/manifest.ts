@@ -5,7 +5,7 @@ import type { Headers } from '../api/message.ts';
 import { batchText } from '../base/batches.ts';
 import { ApiError, quietly, UsageError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
-import { decodeStored, encodeHeaders, isStoredHeader } from './tree/headers.ts';
+import { decodeStored, encodeHeaders, readStoredHeaders } from './tree/headers.ts';
 import { linkObject } from './tree/link.ts';
 import { createLinkTable, type LinkTable } from './tree/link-table.ts';
 import { hashFile } from './local/walk.ts';
@@ -116,17 +116,10 @@ export function createManifestWriter(root: string, id: string): ManifestWriter {
   };
 }
 
-function readHeaders(value: unknown): Headers | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const headers = Object.entries(value as Record<string, unknown>);
-  // Only stored headers are accepted, not role tags for example: somebody else may have sent the file.
-  return Object.fromEntries(headers.filter((each): each is [string, string] => isStoredHeader(each[0]) && typeof each[1] === 'string'));
-}
-
 function readKept(line: string): Kept | undefined {
   const value = quietly<unknown>(() => JSON.parse(line), undefined);
   const { path, size, md5, etag, headers, copies } = (value ?? {}) as Record<string, unknown>;
-  const stored = readHeaders(headers);
+  const stored = readStoredHeaders(headers);
   if (typeof path !== 'string' || typeof size !== 'number' || typeof md5 !== 'string' || typeof etag !== 'string' || !stored)
     return undefined;
   return { path, size, md5, etag, headers: stored, ...(typeof copies === 'number' && { copies }) };

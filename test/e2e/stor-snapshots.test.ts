@@ -128,6 +128,9 @@ test('what is no whole snapshot is never used as one', { timeout: 60_000 }, asyn
     // It lost its end, which is noticed whatever was read before.
     cut: { content: manifest.stdout.split('\n').slice(0, -2).join('\n'), message: 'entries are missing' },
     hostile: { content: manifest.stdout.replace('"a.txt"', '"../a.txt"'), message: 'is not an entry' },
+    headers: { content: manifest.stdout.replace('"roleTag":""', '"roleTag":"","headers":"m-x"'), message: 'is not an entry' },
+    size: { content: manifest.stdout.replace('"type":"directory"', '"type":"directory","size":"1"'), message: 'is not an entry' },
+    garbled: { content: manifest.stdout.replace(/\n/, '\n{"rel\n'), message: 'line 2 is damaged' },
     // Each byte of it would cost thirty in memory.
     flood: { content: `[${'{},'.repeat(700_000)}{}]\n`, message: 'a line of the response is too long' },
   };
@@ -137,6 +140,21 @@ test('what is no whole snapshot is never used as one', { timeout: 60_000 }, asyn
     const { code, stderr } = await user.here(['stor', 'snapshot', 'restore', `broken@${name}`, '--to', 'elsewhere']);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
   }
+});
+
+test('restore sends no header of a manifest but those that are stored with a directory', async () => {
+  await user.here(['stor', 'mkdir', '-p', 'tagged/sub']);
+  await user.json('stor', 'snapshot', 'create', 'tagged@good');
+  const home = '/demo/stor/.snapshots/stor%2Ftagged';
+  const [{ tree }] = await user.json<[{ tree: string }]>('stor', 'snapshot', 'list', 'tagged');
+  const manifest = await user.here(['stor', 'cat', `${home}/manifests/good`]);
+  const headers = { 'role-tag': 'admin', 'if-match': 'x', 'content-length': '7', 'm-count': 5, 'm-kept': 'yes' };
+  user.write('changed', manifest.stdout.replace('"rel":"sub"', `"rel":"sub","headers":${JSON.stringify(headers)}`));
+  await user.json('stor', 'put', 'changed', `${home}/manifests/bad`, '-m', `tree=${tree}`, '-m', 'created=2026-01-01T00:00:00.000Z');
+  expect(await user.here(['stor', 'snapshot', 'restore', 'tagged@bad'])).toMatchObject({ code: 0 });
+  const restored = await user.here(['stor', 'stat', 'tagged/sub', '--columns', 'all', '-j']);
+  expect(restored.stdout).toMatch(/m-kept/);
+  expect(restored.stdout).not.toMatch(/m-count|admin/);
 });
 
 test('prune keeps the latest, and takes what interrupted runs left only when it is old', { timeout: 60_000 }, async () => {

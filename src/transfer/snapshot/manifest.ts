@@ -1,11 +1,13 @@
 import type { Headers } from '../../api/message.ts';
 import { LocalError, quietly } from '../../base/errors.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { readLines } from '../../client/response.ts';
 import { openObject, readObject } from '../download/download.ts';
 import type { Engine } from '../engine.ts';
 import { hashingHere } from '../hashing.ts';
 import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
 import type { Item } from '../sync/tree.ts';
+import { readStoredHeaders } from '../tree/headers.ts';
 import type { SnapshotHome } from './place.ts';
 
 /**
@@ -66,7 +68,7 @@ function createDamagedError(path: RemotePath, problem: string): LocalError {
 
 function readRecord(text: string): Record<string, unknown> | undefined {
   const value = quietly<unknown>(() => JSON.parse(text), undefined);
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 /** True if a relative path stays inside its directory. */
@@ -74,15 +76,27 @@ function isInside(rel: unknown): rel is string {
   return typeof rel === 'string' && rel.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
 }
 
-function isTree(tree: unknown): boolean {
-  return tree === undefined || (typeof tree === 'string' && /^[\da-f-]{36}$/.test(tree));
+function isText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+function isTree(tree: unknown): tree is string | undefined {
+  return isText(tree) && (tree === undefined || /^[\da-f-]{36}$/.test(tree));
+}
+
+function isSize(size: unknown): size is number | undefined {
+  return size === undefined || (typeof size === 'number' && Number.isSafeInteger(size) && size >= 0);
 }
 
 /** Validates an entry: anybody may have changed the manifest. */
 function readEntry(record: Record<string, unknown>): ManifestEntry | undefined {
-  const { rel, type, tree, etag } = record;
-  if (!isInside(rel) || !isTree(tree) || (type !== 'object' && type !== 'directory')) return undefined;
-  return type === 'directory' || typeof etag === 'string' ? (record as unknown as ManifestEntry) : undefined;
+  const { rel, type, etag, size, md5, mtime, copyOf, tree, headers, roleTag } = record;
+  if (!isInside(rel) || !isTree(tree) || !isSize(size)) return undefined;
+  if (!isText(etag) || !isText(md5) || !isText(mtime) || !isText(copyOf) || !isText(roleTag)) return undefined;
+  const stored = readStoredHeaders(headers);
+  if (headers !== undefined && stored === undefined) return undefined;
+  if (type !== 'directory' && (type !== 'object' || etag === undefined)) return undefined;
+  return { rel, type, etag, size, md5, mtime, copyOf, tree, headers: stored, roleTag };
 }
 
 /**
@@ -94,11 +108,13 @@ export async function* readManifest(engine: Engine, path: RemotePath, etag?: str
   const opened = await openObject(engine, path, etag);
   const lines = readLines(readObject({ ...engine, hashing: hashingHere }, opened));
   let isBegun = false;
+  let number = 0;
   let count = 0;
   let end: ManifestEnd | undefined;
   for await (const line of lines) {
+    number += 1;
     const record = readRecord(line);
-    if (record === undefined || end !== undefined) throw createDamagedError(path, `line ${count + 1} is damaged`);
+    if (record === undefined || end !== undefined) throw createDamagedError(path, `line ${number} is damaged`);
     if (!isBegun) {
       if (record['snapshot'] !== 1 || !isTree(record['tree'])) throw createDamagedError(path, 'its first line is not that of a manifest');
       isBegun = true;
@@ -106,7 +122,7 @@ export async function* readManifest(engine: Engine, path: RemotePath, etag?: str
     } else if (record['end'] === true) end = record as unknown as ManifestEnd;
     else {
       const entry = readEntry(record);
-      if (entry === undefined) throw createDamagedError(path, `line ${count + 2} is not an entry`);
+      if (entry === undefined) throw createDamagedError(path, `line ${number} is not an entry`);
       count += 1;
       yield entry;
     }

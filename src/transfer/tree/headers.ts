@@ -1,5 +1,6 @@
 import type { Headers } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
+import { isRecord } from '../../base/is-record.ts';
 
 /** Maximum total bytes in the stored headers of an object (section 8). */
 const headerLimit = 4096;
@@ -9,6 +10,17 @@ const storedNames = new Set(['content-type', 'cache-control', 'content-dispositi
 /** True if services store a header with an object. */
 export function isStoredHeader(name: string): boolean {
   return storedNames.has(name) || name.startsWith('m-') || name.startsWith('access-control-');
+}
+
+/**
+ * The stored headers in a file that somebody else may have written. Everything else in it, such as role tags, is left out.
+ * @returns undefined for anything but a record
+ */
+export function readStoredHeaders(value: unknown): Headers | undefined {
+  if (!isRecord(value)) return undefined;
+  return Object.fromEntries(
+    Object.entries(value).filter((each): each is [string, string] => isStoredHeader(each[0]) && typeof each[1] === 'string'),
+  );
 }
 
 /** Encodes text as UTF-8 for HTTP: one character of the header for each byte. */
