@@ -33,6 +33,29 @@ test('get -r and sync leave a named pipe and a device where a file would come', 
   }
 });
 
+test('get -r of selected files follows no link in its target, and one name in the way fails one file', async () => {
+  await user.line('mkdir -p many/sub/deep many/way many/free; echo 1 > many/sub/deep/a; echo 2 > many/way/b; echo 3 > many/free/c');
+  await user.line('cloud stor put -r -q -T many many');
+  await user.shell('mkdir -p here out; ln -s ../out here/sub; echo mine > here/way');
+  for (const dry of [['-n'], []]) {
+    const { code, stderr } = await user.here(['stor', 'get', '-r', '-T', 'many', 'here', '--include', '*', ...dry]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('here/sub is a symbolic link and is not followed')]);
+    expect(stderr).toContain('here/way exists but is not a directory');
+    expect(existsSync(join(user.home, 'here/free/c'))).toBe(dry.length === 0);
+  }
+  expect(existsSync(join(user.home, 'out/deep'))).toBe(false);
+  expect(readFileSync(join(user.home, 'here/way'), 'utf8')).toBe('mine\n');
+});
+
+test('a manifest that does not fit on the disk is an error, not a shorter manifest', async () => {
+  await user.shell('mkdir crowd; for i in $(seq 60); do echo > crowd/$i; done');
+  await user.here(['stor', 'put', '-rqT', 'crowd', 'crowd']);
+  // A file has at most 8 blocks of 1024 bytes.
+  const { code, stderr } = await user.shell('ulimit -f 8; cloud stor get -rqT crowd crowded --with-headers');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('the file is too large for the file system')]);
+  expect(existsSync(join(user.home, 'crowded/.cloud-headers.jsonl'))).toBe(false);
+});
+
 test('files that the system makes up are stored as they are read', async () => {
   for (const file of ['/proc/version', '/sys/kernel/mm/transparent_hugepage/enabled'].filter((each) => existsSync(each))) {
     expect(statSync(file).isFile()).toBe(true);

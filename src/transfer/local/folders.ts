@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { LocalError } from '../../base/errors.ts';
 import { makeMissingFolders } from '../../base/private-files.ts';
 
@@ -42,20 +42,34 @@ export function makeLocalFolder(folder: string): void {
   mkdirSync(folder, { recursive: true });
 }
 
+/**
+ * The directories between the root of a tree and one of its files, the highest first.
+ * @param rel path of the file below the root of the tree, empty for the root itself
+ * @throws {Error} when the file is not at this path, so that the root is unknown
+ */
+export function listWay(file: string, rel: string): string[] {
+  if (rel === '') return [];
+  if (!file.endsWith(`/${rel}`)) throw new Error(`${file} is not at ${rel} of a tree`);
+  const way: string[] = [];
+  let folder = file;
+  for (const _ of rel.split('/').slice(1)) {
+    folder = dirname(folder);
+    way.unshift(folder);
+  }
+  return way;
+}
+
 /** @throws {LocalError} when a directory between the root of a tree and one of its files is a link */
 export function checkWay(file: string, rel: string): void {
-  const parts = rel.split('/').slice(0, -1);
-  if (!file.endsWith(`/${rel}`)) return;
-  const root = file.slice(0, -rel.length - 1);
-  for (const [at] of parts.entries()) refuseLink(join(root, ...parts.slice(0, at + 1)));
+  for (const folder of listWay(file, rel)) refuseLink(folder);
 }
 
 /**
  * Creates the directories between the root of a tree and one of its files.
  * @param rel path below the root of the tree; the root itself may be a link
- * @throws {LocalError} where a link would lead out of the tree
+ * @throws {LocalError} where a link would lead out of the tree, or something else has the name of a directory
  */
 export function makeWay(file: string, rel: string): void {
   checkWay(file, rel);
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolders(dirname(file));
 }

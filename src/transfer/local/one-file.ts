@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { StorageClient } from '../../client/client.ts';
 import { isSystemError, LocalError } from '../../base/errors.ts';
+import { listWay } from './folders.ts';
 
 /**
  * Some file systems treat two names as one: README and readme, or an accent as a character of its own and as a part of one. Of two objects
@@ -114,7 +115,5 @@ export function claimFolder(storage: StorageClient, folder: string): void {
  * @throws {LocalError} when one is also the directory of another name
  */
 export function claimWay(storage: StorageClient, file: string, rel: string): void {
-  const root = file.slice(0, -rel.length - 1);
-  const parts = rel.split('/').slice(0, -1);
-  for (const [at] of parts.entries()) claimFolder(storage, join(root, ...parts.slice(0, at + 1)));
+  for (const folder of listWay(file, rel)) claimFolder(storage, folder);
 }

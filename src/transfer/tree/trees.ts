@@ -1,9 +1,10 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import type { StorageClient } from '../../client/client.ts';
 import type { Engine } from '../engine.ts';
 import { createFolder, type Folder, type Making } from './folders.ts';
-import { assertNothingElse, checkLocalFolder, makeFolders, makeLocalFolder } from '../local/folders.ts';
+import { assertNothingElse, checkLocalFolder, listWay, makeFolders, makeLocalFolder, makeWay } from '../local/folders.ts';
 import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
-import { claimFolder } from '../local/one-file.ts';
+import { claimFolder, claimWay } from '../local/one-file.ts';
 import { joinPath, type RemotePath } from '../path.ts';
 import type { FileSource } from '../local/source.ts';
 import { everything, type Filter } from '../sync/tree.ts';
@@ -61,6 +62,15 @@ interface GetOptions {
   readonly filter?: Filter;
 }
 
+/** Creates the directories of a selected file, or checks for a dry run whether that is possible. @throws {LocalError} if it is not */
+function prepareWay(storage: StorageClient, file: string, rel: string, makesNothing: boolean): void {
+  if (makesNothing) for (const folder of listWay(file, rel)) checkLocalFolder(folder);
+  else {
+    makeWay(file, rel);
+    claimWay(storage, file, rel);
+  }
+}
+
 /** The steps that fetch a tree; creates local directories on the way, unless `makesNothing` is set. */
 export async function* planGet(
   { storage }: Pick<Engine, 'storage'>,
@@ -77,7 +87,12 @@ export async function* planGet(
       if (kind === 'leave' && rel === closed) closed = undefined;
     } else if (kind === 'object') {
       if (!filter.hasFile(rel)) continue;
-      if (filter.isChoosy && !makesNothing) makeLocalFolder(dirname(file));
+      try {
+        if (filter.isChoosy) prepareWay(storage, file, rel, makesNothing);
+      } catch (error) {
+        await options.onError(error);
+        continue;
+      }
       yield { source: path, rel, file, size: entry.size, etag: entry.etag };
     } else if (kind === 'enter' && !filter.isChoosy && !filter.prunes(rel)) {
       try {
