@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, statSync, writeFileSync } from 'node:fs';
 import { readClock } from '../base/clock.ts';
 import { isSystemError, LocalError } from '../base/errors.ts';
 import { withLock } from '../base/lock.ts';
@@ -155,7 +155,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
     note: (key, version) =>
       void tryToKeep(() => {
         descriptor ??= openToAppend(files.list);
-        writeSync(descriptor, printDone(key, version));
+        writeFileSync(descriptor, printDone(key, version));
       }),
     add: (moreItems, moreBytes) => {
       doneItems += moreItems;

@@ -1,4 +1,4 @@
-import { closeSync, constants, createReadStream, lstatSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, createReadStream, lstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Headers } from '../api/message.ts';
@@ -51,7 +51,8 @@ export interface ManifestAppender extends Pick<ManifestWriter, 'add'> {
 function append(file: string, flags: number, text: string): void {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW | flags, 0o644);
   try {
-    writeSync(descriptor, text);
+    // `writeFileSync` repeats partial writes, which happen on a nearly full disk.
+    writeFileSync(descriptor, text);
   } finally {
     closeSync(descriptor);
   }

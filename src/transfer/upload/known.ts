@@ -1,4 +1,4 @@
-import { closeSync, statSync, writeSync } from 'node:fs';
+import { closeSync, statSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, isSystemError, quietly } from '../../base/errors.ts';
 import { setNewest } from '../../base/newest.ts';
@@ -159,7 +159,7 @@ export function createKnownStore(file: string): KnownStore {
         if (statSync(file, { throwIfNoEntry: false }) === undefined) writePrivate(file, '', { flush: false });
         handle = openToAppend(file);
       }
-      writeSync(handle, printLine(key, { path, etag }));
+      writeFileSync(handle, printLine(key, { path, etag }));
     } catch (error) {
       if (!isSystemError(error)) throw error;
       // Without disk space or permission, the next run sends bytes that it could have linked.
