@@ -1,6 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
-import { NetworkError, UsageError } from '../base/errors.ts';
+import { NetworkError, quietly, UsageError } from '../base/errors.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
 import type { Proxy, SendOptions } from './send.ts';
 
@@ -18,16 +18,35 @@ function parseProxy(address: string, variable: string): Proxy {
   // As in curl, an address without a scheme means http.
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `http://${address}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
-  if (url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '') return { url, variable };
+  const credentials = url && quietly(() => `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`, undefined);
+  if (url !== undefined && credentials === undefined) {
+    throw new UsageError(`${variable}: the user name or password of "${hidePassword(address)}" contains a "%" that encodes nothing`, {
+      hint: 'write %25 for a percent sign',
+    });
+  }
+  if (url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '')
+    return { url, variable, ...(url.username !== '' && { credentials }) };
   throw new UsageError(`${variable}: "${hidePassword(address)}" is not the address of an HTTP proxy`, {
     hint: `write the address as http://HOST:PORT, or use no proxy: unset ${variable}`,
   });
 }
 
-/** True if an entry of `no_proxy` matches a host: `*`, a name, or a domain, each with an optional port. */
-function fitsEntry(entry: string, { hostname, port, protocol }: URL): boolean {
+/** A host as URLs spell it, without the brackets of an IPv6 address. */
+function spellHost(host: string): string {
+  const address = host.includes(':') ? `http://[${host}]` : '';
+  return (URL.canParse(address) ? new URL(address).hostname : host).replace(/^\[|\]$/g, '');
+}
+
+/**
+ * True if an entry of `no_proxy` matches a host: `*`, a name, a domain or an address, each with an optional port. An IPv6 address has
+ * brackets if a port follows.
+ */
+function fitsEntry(entry: string, { hostname: host, port, protocol }: URL): boolean {
   if (entry === '*') return true;
-  const [, name = '', wanted] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase().replace(/^\*?\./, '')) ?? [];
+  const text = entry.toLowerCase().replace(/^\*?\./, '');
+  const [, address, plain, wanted] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
+  const name = spellHost(address ?? plain ?? text);
+  const hostname = spellHost(host.replace(/^\[|\]$/g, ''));
   if (wanted !== undefined && wanted !== (port === '' ? (protocol === 'https:' ? '443' : '80') : port)) return false;
   return name !== '' && (hostname === name || hostname.endsWith(`.${name}`));
 }
@@ -70,9 +89,8 @@ function explainStatus(proxy: Proxy, target: string, status: number, head: strin
   });
 }
 
-function writeConnect({ url }: Proxy, target: string): string {
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  const authorization = url.username === '' ? '' : `proxy-authorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n`;
+function writeConnect({ credentials }: Proxy, target: string): string {
+  const authorization = credentials === undefined ? '' : `proxy-authorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n`;
   return `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${authorization}\r\n`;
 }
 

@@ -16,6 +16,8 @@ export interface Outgoing {
 /** An HTTP proxy, and the source of its address. */
 export interface Proxy {
   readonly url: URL;
+  /** `NAME:PASSWORD`; absent without a user name. */
+  readonly credentials?: string | undefined;
   /** The environment variable that names it. */
   readonly variable: string;
 }
