@@ -56,7 +56,7 @@ const groups = [
     'start',
     'main',
     'run',
-    'base/(build|errors|is-record|lazily|nearest|quote|split-list|world)',
+    'base/(build|clock|errors|is-record|lazily|nearest|quote|split-list|world)',
     'commands/index',
     'cli/(exact-arguments|tree|globals|parameters|plain-line|synonyms)',
     'session/(curl|redact)',
@@ -76,7 +76,7 @@ const groups = [
   // Every noun, and what is looked up for completion.
   group(
     'paths',
-    'base/(clock|lock|order|private-files)',
+    'base/(lock|order|private-files)',
     'config/(cache|files|paths|profiles|state)',
     'client/request',
     'transfer/path',

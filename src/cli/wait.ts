@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { longestTimer } from '../base/clock.ts';
 import { InterruptedError, WaitError } from '../base/errors.ts';
 import { withSpinner } from '../output/spinner.ts';
 import { formatDuration } from '../output/units.ts';
@@ -19,7 +20,7 @@ export async function within<T>(limit: number, work: Promise<T>, explain: () => 
   if (limit === Infinity) return await work;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(explain()), Math.max(0, limit));
+    timer = setTimeout(() => reject(explain()), Math.min(Math.max(0, limit), longestTimer));
   });
   try {
     return await Promise.race([work, late]);

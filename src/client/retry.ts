@@ -1,3 +1,4 @@
+import { longestTimer } from '../base/clock.ts';
 import { ApiError, withHint } from '../base/errors.ts';
 import { isTransient, isUnsent, timedOut } from '../http/network-error.ts';
 
@@ -75,7 +76,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, milliseconds);
+    const timer = setTimeout(done, signal?.aborted === true ? 0 : Math.min(milliseconds, longestTimer));
     signal?.addEventListener('abort', done);
   });
 }

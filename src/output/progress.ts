@@ -1,3 +1,4 @@
+import { longestTimer } from '../base/clock.ts';
 import type { OutputStream } from '../base/world.ts';
 import { createBottomLines } from './bottom-lines.ts';
 import { escapeControl } from './escape.ts';
@@ -179,7 +180,12 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   }
 
   /** Undefined if progress is not shown. */
-  const timer = mode === 'none' ? undefined : mode === 'bar' ? setInterval(draw, drawingPause) : setInterval(printLine, interval);
+  const timer =
+    mode === 'none'
+      ? undefined
+      : mode === 'bar'
+        ? setInterval(draw, drawingPause)
+        : setInterval(printLine, Math.min(interval, longestTimer));
   timer?.unref();
 
   function printSummary(failures: number, others: number): void {

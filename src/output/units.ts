@@ -1,4 +1,5 @@
 /** Formats and parses sizes, durations, ages and rates. */
+import { longestTimer } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 
 const sizeLetters = ['K', 'M', 'G', 'T', 'P', 'E'] as const;
@@ -81,9 +82,6 @@ export function parseDuration(text: string): number {
   }
   return Math.round(sum);
 }
-
-/** The longest delay of a timer in milliseconds; with a longer one, it would fire immediately. */
-const longestTimer = 2 ** 31 - 1;
 
 /** Parses a duration as a limit for a timer, in milliseconds; 0 means no limit. @throws {UsageError} as {@link parseDuration} */
 export function parseLimit(text: string): number {

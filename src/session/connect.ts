@@ -1,4 +1,5 @@
 import { readClock } from '../base/clock.ts';
+import type { World } from '../base/world.ts';
 import { readUrl } from './endpoints.ts';
 import type { HttpResponse } from '../api/message.ts';
 import type { Operations, ServiceName } from '../api/operation.ts';
@@ -29,8 +30,12 @@ const answerLife = 24 * 3_600_000;
 /** Retries where longer waiting is unlikely to help, and of work of several retried requests, unless the user sets a number. */
 const fewRetries = 3;
 
-/** Limits the rate at which requests of the whole program start. @throws {UsageError} for a rate of 0 */
-function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void> | undefined {
+/**
+ * Limits the rate at which requests of the whole program start. An interruption ends the waiting: the requests that follow are those that
+ * undo something.
+ * @throws {UsageError} for a rate of 0
+ */
+function createPace({ maxRequestsPerSecond: rate }: Sources, world: World): () => Promise<void> | undefined {
   if (rate === undefined) return () => undefined;
   const count = readCount(rate);
   if (count === 0)
@@ -41,7 +46,7 @@ function createPace({ maxRequestsPerSecond: rate }: Sources): () => Promise<void
   return async () => {
     const now = readClock();
     next = Math.max(now, next) + 1000 / count;
-    await pause(next - 1000 / count - now);
+    await pause(next - 1000 / count - now, world.heedsSignals() ? world.interrupted : undefined);
   };
 }
 
@@ -90,7 +95,7 @@ export function createConnections(options: ConnectOptions) {
   const { world, settings, verbose, curl, trace, notices } = options;
   const signings = createSignings(options);
   const senders = new Senders(options);
-  const pace = lazily(() => createPace(settings()));
+  const pace = lazily(() => createPace(settings(), world));
   /** Request ids of the 404 responses of the compute service: the error itself does not tell the service. */
   const absentInCompute = new Set<string | undefined>();
 

@@ -1,4 +1,6 @@
+import { checkInterrupted } from '../base/errors.ts';
 import type { StorageClient } from '../client/client.ts';
+import { pause } from '../client/retry.ts';
 import type { Hashing } from './hashing.ts';
 import type { RetryLimits } from './retry.ts';
 
@@ -103,13 +105,20 @@ const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, k
 /** A monitor that shows nothing. */
 export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };
 
-/** Limits the rate of all transfers together. `now` is a monotonic clock, in milliseconds. */
-export function createThrottle(bytesPerSecond: number, now: () => number): NonNullable<Engine['throttle']> {
+/**
+ * Limits the rate of all transfers together. `now` is a monotonic clock, in milliseconds. Waiting ends with an `InterruptedError` when the
+ * signal aborts.
+ */
+export function createThrottle(
+  bytesPerSecond: number,
+  now: () => number,
+  signal: AbortSignal | undefined,
+): NonNullable<Engine['throttle']> {
   let free = now();
   return (bytes) => {
     const start = Math.max(now(), free);
     free = start + (bytes / bytesPerSecond) * 1000;
     const wait = free - now();
-    return wait < 5 ? undefined : new Promise((resolve) => void setTimeout(resolve, wait));
+    return wait < 5 ? undefined : pause(wait, signal).then(() => checkInterrupted(signal));
   };
 }

@@ -173,7 +173,8 @@ function createRelink(table: LinkTable, find: Manifest['find']): Manifest['relin
     const waiting = table.get(kept.etag);
     if (!waiting) table.set(kept.etag, Promise.resolve({ path: target, etag }));
     const placed = await waiting;
-    if (placed === undefined || placed.etag === '' || placed.etag === etag || (await hashFile(file)) !== kept.md5) return false;
+    if (placed === undefined || placed.etag === '' || placed.etag === etag || (await hashFile(file, engine.signal)) !== kept.md5)
+      return false;
     try {
       const linked = await linkObject(engine, { from: placed.path, to: target }, { copiesThrough: false, ifMatch: etag });
       await engine.storage.putMetadata({ ...target, headers: encodeHeaders(kept.headers), ifMatch: linked.etag });
@@ -188,7 +189,7 @@ function createRelink(table: LinkTable, find: Manifest['find']): Manifest['relin
 
 function createStore(table: LinkTable): Manifest['store'] {
   return async (engine, source, target, kept, options, given) => {
-    const isSame = source.size === kept.size && kept.md5 !== '' && (await hashFile(source.file)) === kept.md5;
+    const isSame = source.size === kept.size && kept.md5 !== '' && (await hashFile(source.file, engine.signal)) === kept.md5;
     const { 'm-mtime': mtime } = options.headers;
     const headers = { ...kept.headers, ...(!isSame && mtime !== undefined && { 'm-mtime': mtime }), ...given };
     const put = { ...options, headers, copies: options.copies ?? kept.copies };

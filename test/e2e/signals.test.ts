@@ -104,6 +104,17 @@ describe('a transfer ends', () => {
     expect(await signalDownload(signal, (command) => `exec ${command}`)).toEqual({ code: null, signal, left: [] });
   });
 
+  it.each([['get big slow --bwlimit 1k'], ['rm -ry many --max-requests-per-second 1']])('soon, whatever it waits for: %s', async (line) => {
+    await user.shell('mkdir -p many; for i in $(seq 20); do echo > many/$i; done');
+    await user.here(['stor', 'put', '-rqT', 'many', 'many']);
+    const { child, end } = start(`exec cloud stor ${line}`);
+    await sleep(2500);
+    const started = performance.now();
+    process.kill(-(child.pid ?? 0), 'SIGINT');
+    expect(await end).toEqual({ code: null, signal: 'SIGINT' });
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
   it('with 143 in a shell after SIGTERM', async () => {
     const { code } = await user.shell(`timeout --preserve-status 1 cloud stor get big late ${slow}`);
     expect([code, existsSync(join(user.home, 'late'))]).toEqual([143, false]);

@@ -79,7 +79,7 @@ export function createEngine(
     memory: state,
     hashing: createHashing(),
     processes: { own: world.pid, isAlive: (pid) => isAlive(world, pid) },
-    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, readClock),
+    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, readClock, world.interrupted),
     // The client already retries each request.
     retries: storage.retries,
     signal: world.interrupted,

@@ -25,11 +25,15 @@ function readNoted(text: string | undefined): { version: string; etag: string; m
 }
 
 /** The object if it has the content of the file, as after a run that was killed before it could note that it stored the file. */
-export async function isStoredAlready({ storage }: Engine, { file, size }: FileSource, target: RemotePath): Promise<Stored | undefined> {
+export async function isStoredAlready(
+  { storage, signal }: Engine,
+  { file, size }: FileSource,
+  target: RemotePath,
+): Promise<Stored | undefined> {
   const { headers } = (await inspect(storage, target)) ?? {};
   const md5 = headers?.['content-md5'];
   if (headers === undefined || md5 === undefined || Number(headers['content-length']) !== size) return undefined;
-  return (await hashFile(file)) === md5 ? { path: printRemotePath(target), size, etag: headers['etag'] ?? '', md5 } : undefined;
+  return (await hashFile(file, signal)) === md5 ? { path: printRemotePath(target), size, etag: headers['etag'] ?? '', md5 } : undefined;
 }
 
 /**

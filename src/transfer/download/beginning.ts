@@ -124,13 +124,24 @@ export async function* compareBeginning(
 }
 
 /** @throws {LocalError} unless the file to be continued is the beginning of the object, which has been fetched completely */
-export async function assertBeginning(file: string, whole: string, { path }: Opened, options: Continuation): Promise<void> {
+export async function assertBeginning(
+  { signal }: Pick<Engine, 'signal'>,
+  file: string,
+  whole: string,
+  { path }: Opened,
+  options: Continuation,
+): Promise<void> {
   const own = sizeToContinue(options);
-  if (own > 0 && (await hashFile(file, 0, own)) !== (await hashFile(whole, 0, own))) throw createUnlikeError(file, path);
+  if (own > 0 && (await hashFile(file, signal, 0, own)) !== (await hashFile(whole, signal, 0, own))) throw createUnlikeError(file, path);
 }
 
 /** True if the file to be continued is the whole object. @throws {LocalError} when the file is longer, or as long with another content */
-export async function isWholeAlready({ size, md5, path }: Opened, file: string, options: Continuation): Promise<boolean> {
+export async function isWholeAlready(
+  { signal }: Pick<Engine, 'signal'>,
+  { size, md5, path }: Opened,
+  file: string,
+  options: Continuation,
+): Promise<boolean> {
   const own = sizeToContinue(options);
   if (size === undefined || own < size || own === 0) return false;
   if (own > size) {
@@ -139,6 +150,6 @@ export async function isWholeAlready({ size, md5, path }: Opened, file: string, 
     });
   }
   if (md5 === undefined) return false;
-  if ((await hashFile(file)) === md5) return true;
+  if ((await hashFile(file, signal)) === md5) return true;
   throw createUnlikeError(file, path);
 }

@@ -66,13 +66,16 @@ export interface Seen {
 /** An unfinished file of at least this size is kept for the next run, bytes. */
 export const worthKeeping = 1024 * 1024;
 
-async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
+async function hashStart({ hashing, signal }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
   const hasher = hashing.start(whole);
-  if (length > 0) {
-    for await (const chunk of createReadStream(file, { end: length - 1, highWaterMark: writeSize }))
-      await hasher.update(chunk as Uint8Array);
+  try {
+    const chunks = length > 0 ? createReadStream(file, { end: length - 1, highWaterMark: writeSize, signal }) : [];
+    for await (const chunk of chunks) await hasher.update(chunk as Uint8Array);
+    return hasher;
+  } catch (error) {
+    await hasher.drop();
+    throw error;
   }
-  return hasher;
 }
 
 function sizeOf(file: string): number {
@@ -191,7 +194,7 @@ export async function writeObject(engine: Engine, opened: Opened, file: string, 
   const counting = countMoves(ticket);
   const continues = sizeToContinue(options) > 0;
   try {
-    if (continues && (await isWholeAlready(opened, file, options))) {
+    if (continues && (await isWholeAlready(engine, opened, file, options))) {
       await closeBody(opened.body);
       setPropertiesOf(file, properties);
       ticket.keep(sizeToContinue(options));
@@ -200,7 +203,7 @@ export async function writeObject(engine: Engine, opened: Opened, file: string, 
     const beginning = await takeBeginning(engine, opened, file, unfinished, options);
     const size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
     setPropertiesOf(unfinished, properties);
-    if (continues && beginning.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
+    if (continues && beginning.isOwn !== true) await assertBeginning(engine, file, unfinished, opened, options);
     assertApart(engine.storage, file);
     const made = noteMade(engine.storage, unfinished);
     if (!giveName(unfinished, file, replaces)) throw createTakenError(file);

@@ -4,7 +4,7 @@ import { createReadStream, lstatSync, statSync, type BigIntStats } from 'node:fs
 import { lstat, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { readClock } from '../../base/clock.ts';
-import { isSystemError, LocalError } from '../../base/errors.ts';
+import { checkInterrupted, isSystemError, LocalError } from '../../base/errors.ts';
 import { readState, type FileState } from './file-state.ts';
 import { createLinkReader, type LinkPolicy, type LinkReader, type LinkReason } from './links.ts';
 import { compareNames } from '../../base/order.ts';
@@ -186,11 +186,15 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
   }
 }
 
-/** MD5 of a file, or of its bytes from `start` up to `end`, in Base64. */
-export async function hashFile(file: string, start = 0, end = Infinity): Promise<string> {
+/** MD5 of a file, or of its bytes from `start` up to `end`, in Base64. @throws {InterruptedError} when the signal ends the reading */
+export async function hashFile(file: string, signal: AbortSignal | undefined, start = 0, end = Infinity): Promise<string> {
   const hash = createHash('md5');
-  if (end > start) {
-    for await (const chunk of createReadStream(file, { start, end: end - 1, highWaterMark: 1024 * 1024 })) hash.update(chunk as Uint8Array);
+  try {
+    const chunks = end > start ? createReadStream(file, { start, end: end - 1, highWaterMark: 1024 * 1024, signal }) : [];
+    for await (const chunk of chunks) hash.update(chunk as Uint8Array);
+  } catch (error) {
+    checkInterrupted(signal, error);
+    throw error;
   }
   return hash.digest('base64');
 }

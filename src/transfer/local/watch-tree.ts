@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readClock } from '../../base/clock.ts';
+import { longestTimer, readClock } from '../../base/clock.ts';
 import { isSystemError } from '../../base/errors.ts';
 
 /**
@@ -71,7 +71,7 @@ export function watchTree(root: string, prunes: (rel: string) => boolean, onLimi
         tell = () => undefined;
         resolve();
       };
-      const timer = setTimeout(done, milliseconds);
+      const timer = setTimeout(done, Math.min(milliseconds, longestTimer));
       signal.addEventListener('abort', done, { once: true });
       tell = done;
       if (signal.aborted) done();

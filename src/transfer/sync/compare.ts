@@ -90,7 +90,10 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
   const listed = object.md5 ?? (isKnown ? known.md5 : undefined);
   const readsContent = how === 'checksum' || isTouched;
   if (readsContent && listed !== undefined)
-    return judgeContent(listed, await hashFile(join(here.root, rel)), { ...found, ...(isKnown && { kept: known.kept, mode: known.mode }) });
+    return judgeContent(listed, await hashFile(join(here.root, rel), engine.signal), {
+      ...found,
+      ...(isKnown && { kept: known.kept, mode: known.mode }),
+    });
   const asked = await askObject(engine, there, rel);
   if (asked.etag !== undefined && asked.etag !== etag && etag !== '') return { reason: 'content' };
   if (!readsContent && asked.mtime !== undefined) {
@@ -98,7 +101,7 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
   }
   // An object that another tool stored has no `m-mtime`: its content decides, and the time is remembered.
   const md5 = listed ?? asked.md5;
-  return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(join(here.root, rel)), found);
+  return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(join(here.root, rel), engine.signal), found);
 }
 
 function judgeContent(md5: string, local: string, known: Known): Verdict {

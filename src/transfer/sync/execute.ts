@@ -112,13 +112,13 @@ export interface Done {
 
 /** The etag of an object if it has the content of a file; undefined otherwise. */
 async function holdsFile(
-  { storage }: Engine,
+  { storage, signal }: Engine,
   path: RemotePath,
   { file, size }: Pick<FileSource, 'file' | 'size'>,
 ): Promise<string | undefined> {
   const { headers } = (await inspect(storage, path)) ?? {};
   if (headers === undefined || Number(headers['content-length']) !== size || headers['content-md5'] === undefined) return undefined;
-  return headers['content-md5'] === (await hashFile(file)) ? (headers['etag'] ?? '') : undefined;
+  return headers['content-md5'] === (await hashFile(file, signal)) ? (headers['etag'] ?? '') : undefined;
 }
 
 /** Headers and copies of an object: those of the object that it replaces, with time and mode of the file. */

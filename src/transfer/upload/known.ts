@@ -114,7 +114,7 @@ async function tryLink(
   target: RemotePath,
   options: PutOptions,
 ): Promise<Stored | undefined> {
-  const md5 = await hashFile(source.file);
+  const md5 = await hashFile(source.file, engine.signal);
   const key = `${source.size} ${md5}`;
   const before = known.get(key);
   if (!before || !isSameFile(source)) return undefined;

@@ -115,7 +115,7 @@ export async function uploadParts(
   try {
     const parts: PartSource = {
       label: source.label,
-      resumable: resumeFile(source),
+      resumable: resumeFile(source, engine.signal),
       read: (start, end) => readFilePart(descriptor, source, start, end),
       assertUnchanged: () => assertUnchanged(descriptor, source),
     };

@@ -31,8 +31,8 @@ export interface Resumable {
 }
 
 /** A local file in the state recorded in `FileSource`. */
-export function resumeFile({ file, size, mtime, ctime, ino }: FileSource): Resumable {
-  return { file, size, version: [mtime, ctime, ino].map(String), hash: (start, end) => hashFile(file, start, end) };
+export function resumeFile({ file, size, mtime, ctime, ino }: FileSource, signal: AbortSignal | undefined): Resumable {
+  return { file, size, version: [mtime, ctime, ino].map(String), hash: (start, end) => hashFile(file, signal, start, end) };
 }
 
 /** Milliseconds after which a note counts as abandoned even if its process seems to live: PIDs are reused. */
@@ -53,7 +53,7 @@ function nameUpload({ service }: Engine, source: Resumable, target: RemotePath, 
 
 /** True if an earlier run noted that it had started to send this file in parts. */
 export function isBegun(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions): boolean {
-  return engine.memory.read(nameUpload(engine, resumeFile(source), target, options)) !== undefined;
+  return engine.memory.read(nameUpload(engine, resumeFile(source, engine.signal), target, options)) !== undefined;
 }
 
 function readParts(value: unknown): Record<number, Part> {
