@@ -72,17 +72,22 @@ export function watchBytes(
     await hasher.drop();
     const own = hashing.start(size);
     hasher = own;
-    for await (const chunk of open()) {
-      seen += chunk.length;
-      if (size !== undefined && seen > size) throw changed(label, 'grew');
-      // Awaiting undefined would cost a microtask for every chunk.
-      const waits = own.update(chunk);
-      if (waits) await waits;
-      if (throttle) await throttle(chunk.length);
-      ticket?.move(chunk.length);
-      yield chunk;
+    try {
+      for await (const chunk of open()) {
+        seen += chunk.length;
+        if (size !== undefined && seen > size) throw changed(label, 'grew');
+        // Awaiting undefined would cost a microtask for every chunk.
+        const waits = own.update(chunk);
+        if (waits) await waits;
+        if (throttle) await throttle(chunk.length);
+        ticket?.move(chunk.length);
+        yield chunk;
+      }
+      if (size !== undefined && seen < size) throw changed(label, 'shrank');
+    } finally {
+      // Nobody asks for the digest of a request that fails. One that is asked for nevertheless is that of the bytes up to here.
+      void own.drop();
     }
-    if (size !== undefined && seen < size) throw changed(label, 'shrank');
   }
   return { body: read, seen: async () => ({ size: seen, md5: await hasher.digest() }) };
 }

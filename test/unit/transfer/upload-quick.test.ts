@@ -20,8 +20,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ApiError, NetworkError } from '../../../src/base/errors.ts';
 import type { Engine, Ticket } from '../../../src/transfer/engine.ts';
 import { readState } from '../../../src/transfer/local/file-state.ts';
-import { createHashing } from '../../../src/transfer/hashing.ts';
-import type { FileSource, Watched } from '../../../src/transfer/local/source.ts';
+import { createHashing, type Hasher, type Hashing } from '../../../src/transfer/hashing.ts';
+import { readWholeFile, watchBytes, type FileSource, type Watched } from '../../../src/transfer/local/source.ts';
 import { mayBeQuick, uploadQuickly } from '../../../src/transfer/upload/quick.ts';
 
 const mebibyte = 1024 * 1024;
@@ -61,6 +61,28 @@ async function read(watched: Watched, pause: number, most = Infinity): Promise<n
   }
   return length;
 }
+
+test.each([
+  ['ends early', mebibyte],
+  ['is read to its end', Infinity],
+])('the hashing of a body that %s gives back its memory, also when nobody asks for the digest', async (_, most) => {
+  const whole = createHashing();
+  const begun: Hasher[] = [];
+  const ended = new Set<Hasher>();
+  const start: Hashing['start'] = (length) => {
+    const hasher = whole.start(length);
+    const drop = (): Promise<void> => {
+      ended.add(watched);
+      return hasher.drop();
+    };
+    const watched: Hasher = { ...hasher, drop };
+    begun.push(watched);
+    return watched;
+  };
+  const body = watchBytes(() => readWholeFile(source), source, { hashing: { start }, throttle: undefined }, ticket);
+  await read(body, 0, most);
+  expect([begun.length, begun.every((hasher) => ended.has(hasher))]).toEqual([2, true]);
+});
 
 test('a quick request has all of the file, whose MD5 is known at its end', async () => {
   const file = join(folder, 'short');
