@@ -18,30 +18,30 @@ export async function* nothing<T>(): AsyncGenerator<T> {}
 interface Reader<T> {
   readonly head: T | undefined;
   /**
-   * Advances to the next item.
+   * Advances to the next item, the first time to the first one.
    * @throws {NetworkError} when the items are not in order: an item would then seem to be missing, and its counterpart would be removed
    */
   advance(): Promise<void>;
+  /** Ends the reading of items, also before the last. */
+  close(): Promise<void>;
 }
 
-async function createReader<T extends Item>(source: AsyncIterable<T>): Promise<Reader<T>> {
+function createReader<T extends Item>(source: AsyncIterable<T>): Reader<T> {
   const iterator = source[Symbol.asyncIterator]();
   let head: T | undefined;
   async function advance(): Promise<void> {
     const { done, value } = await iterator.next();
     const item = done === true ? undefined : value;
-    if (head !== undefined && item !== undefined && comparePaths(head.rel, item.rel) >= 0) {
-      await iterator.return?.();
+    if (head !== undefined && item !== undefined && comparePaths(head.rel, item.rel) >= 0)
       throw new NetworkError(`the listing is not sorted by name: ${item.rel} comes after ${head.rel}`, { code: 'UnreadableReply' });
-    }
     head = item;
   }
-  await advance();
   return {
     get head() {
       return head;
     },
     advance,
+    close: async () => void (await iterator.return?.()),
   };
 }
 
@@ -73,15 +73,22 @@ export async function* mergeSides<B extends Item>(
   to: AsyncIterable<B>,
   memory: Iterable<Known>,
 ): AsyncGenerator<Pair<B>> {
-  const [left, right] = [await createReader(from), await createReader(to)];
+  const [left, right] = [createReader(from), createReader(to)];
   const findKnown = createLookup(memory);
-  for (;;) {
-    const [a, b] = [left.head, right.head];
-    if (a === undefined && b === undefined) return;
-    const order = compareHeads(a, b);
-    if (order <= 0) await left.advance();
-    if (order >= 0) await right.advance();
-    const rel = (order <= 0 ? a : b)?.rel ?? '';
-    yield { rel, from: order <= 0 ? a : undefined, to: order >= 0 ? b : undefined, known: findKnown(rel) };
+  try {
+    await left.advance();
+    await right.advance();
+    for (;;) {
+      const [a, b] = [left.head, right.head];
+      if (a === undefined && b === undefined) return;
+      const order = compareHeads(a, b);
+      if (order <= 0) await left.advance();
+      if (order >= 0) await right.advance();
+      const rel = (order <= 0 ? a : b)?.rel ?? '';
+      yield { rel, from: order <= 0 ? a : undefined, to: order >= 0 ? b : undefined, known: findKnown(rel) };
+    }
+  } finally {
+    await left.close();
+    await right.close();
   }
 }

@@ -52,15 +52,19 @@ async function* doSteps(engine: Engine, steps: AsyncIterable<Step>, { from, repo
     }
   }
 
-  while (next.done !== true) {
-    const isRemoval = next.value.action === 'rmdir';
-    const work = ({ step, folder }: { step: Step; folder: Folder | undefined }): Promise<Result | undefined> =>
-      report.attempt(step.rel, async () => {
-        assert(step);
-        const { known } = await executeStep(engine, step, folder, copy);
-        return { step, known: known && { rel: step.rel, ...known } };
-      });
-    const limit = isRemoval ? 1 : engine.parallel;
-    for await (const result of runOrdered(takeRun(isRemoval), work, { limit, signal: engine.signal })) if (result) yield result;
+  const work = ({ step, folder }: { step: Step; folder: Folder | undefined }): Promise<Result | undefined> =>
+    report.attempt(step.rel, async () => {
+      assert(step);
+      const { known } = await executeStep(engine, step, folder, copy);
+      return { step, known: known && { rel: step.rel, ...known } };
+    });
+  try {
+    while (next.done !== true) {
+      const isRemoval = next.value.action === 'rmdir';
+      const limit = isRemoval ? 1 : engine.parallel;
+      for await (const result of runOrdered(takeRun(isRemoval), work, { limit, signal: engine.signal })) if (result) yield result;
+    }
+  } finally {
+    await iterator.return?.();
   }
 }

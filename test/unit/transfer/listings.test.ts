@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import type { StorageClient } from '../../../src/client/client.ts';
 import { NetworkError } from '../../../src/base/errors.ts';
 import { listEntries } from '../../../src/transfer/tree/list.ts';
+import type { Engine } from '../../../src/transfer/engine.ts';
 import { mergeSides } from '../../../src/transfer/sync/merge.ts';
+import { runSteps, type PlanRun } from '../../../src/transfer/sync/run-steps.ts';
+import type { Step } from '../../../src/transfer/sync/steps.ts';
+import { ListingCount } from '../../../src/transfer/tree/listing-check.ts';
 import type { Item } from '../../../src/transfer/sync/tree.ts';
 
 async function* give<T>(...values: T[]): AsyncGenerator<T> {
@@ -28,6 +32,38 @@ test('sides in another order than that of names are not compared: what is on bot
   ]);
   const wrong = [mergeSides(items('a', 'b'), items('b', 'a'), []), mergeSides(items('a', 'a'), items('a'), [])];
   for (const sides of wrong) await expect(collect(sides)).rejects.toThrow(NetworkError);
+});
+
+/** Items of a side, and whether their reading has ended. */
+function watch<T>(values: AsyncIterable<T>): { values: AsyncGenerator<T>; isClosed: () => boolean } {
+  let isClosed = false;
+  async function* read(): AsyncGenerator<T> {
+    try {
+      yield* values;
+    } finally {
+      isClosed = true;
+    }
+  }
+  return { values: read(), isClosed: () => isClosed };
+}
+
+test('both sides are closed when their comparison ends early, by its reader or by an error', async () => {
+  const sides = [watch(items('a', 'b')), watch(items('b', 'c'))] as const;
+  for await (const _ of mergeSides(sides[0].values, sides[1].values, [])) break;
+  expect(sides.map(({ isClosed }) => isClosed())).toEqual([true, true]);
+  const wrong = [watch(items('a', 'a')), watch(items('a', 'b'))] as const;
+  await expect(collect(mergeSides(wrong[0].values, wrong[1].values, []))).rejects.toThrow(NetworkError);
+  expect(wrong.map(({ isClosed }) => isClosed())).toEqual([true, true]);
+});
+
+test('the steps of a plan are closed when its execution ends early', async () => {
+  const step: Step = { action: 'rmdir', rel: 'x', to: { kind: 'local', file: '/none/x' }, reason: 'extra' };
+  const steps = watch(give(step, { ...step, rel: 'y' }));
+  const report = { attempt: (_: string, work: () => Promise<unknown>) => work() } as unknown as PlanRun['report'];
+  const run = { from: { kind: 'local', root: '/none' }, copy: {}, report, assert: () => undefined, memory: undefined, id: '' };
+  const engine = { parallel: 1 } as unknown as Engine;
+  for await (const _ of runSteps(engine, steps.values, run as unknown as PlanRun)) break;
+  expect(steps.isClosed()).toBe(true);
 });
 
 test('what an earlier run knew comes with its path, and what it knew of paths that are gone is passed over', async () => {
@@ -63,4 +99,16 @@ test('the next page is asked for while the entries of one are used, and no page 
   expect(asked).toEqual([undefined, 'b']);
   expect((await collect(listing)).map(({ name }) => name)).toEqual(['b', 'c', 'd']);
   expect(asked).toEqual([undefined, 'b', 'c', 'd']);
+});
+
+test('a listing during which entries are created and removed is whole, and one that lacks more of them is not', () => {
+  const entries = (...names: string[]) => names.map((name) => ({ name }));
+  const count = new ListingCount();
+  count.add(entries('a', 'b'), 6, 0);
+  count.add(entries('c'), 4, 0);
+  expect(count.isWhole).toBe(true);
+  const short = new ListingCount();
+  short.add(entries('a', 'b'), 5, 0);
+  short.add(entries('c'), 5, 0);
+  expect(short.isWhole).toBe(false);
 });
