@@ -54,10 +54,8 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
   else if (option.kind === 'count') add(kebab(name), name, '').argParser((_, previous: number | undefined) => (previous ?? 0) + 1);
   else if (option.kind === 'negatable') {
     add(kebab(name), name, '');
-    const negative = new CommanderOption(`--no-${kebab(name)}`);
-    negative.negate = false;
-    negative.attributeName = () => `no ${name}`;
-    commander.addOption(negative);
+    // Both set the same value, so that the later one counts.
+    add(`no-${kebab(name)}`, name, '').preset(false);
   } else {
     const added = add(kebab(name), name, ' <value>');
     if (option.inOrder === true)

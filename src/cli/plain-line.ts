@@ -41,14 +41,7 @@ export function collectValues(options: Options, given: Readonly<Record<string, u
   const collected = { ...values };
   for (const name of lists) collected[name] = [];
   for (const [name, value] of Object.entries(given)) if (value !== undefined && Object.hasOwn(values, name)) collected[name] = value;
-  for (const name of Object.keys(given)) if (isNegation(options, name) && given[name] === true) collected[name.slice(no.length)] = false;
   return collected;
-}
-
-const no = 'no ';
-
-function isNegation(options: Options, name: string): boolean {
-  return name.startsWith(no) && options[name.slice(no.length)]?.kind === 'negatable';
 }
 
 /** The value of an option that was not given, unless it is a list. */

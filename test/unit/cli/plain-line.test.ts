@@ -71,6 +71,13 @@ test.each(commands)('flags mean the same of %s with and without the parser of op
   }
 });
 
+test('of an option and its negation the later one counts, so that a line can override that of an alias', () => {
+  const [, list] = commands.find(([path]) => path === 'images list') ?? [];
+  const parse = (...words: string[]): unknown => list && parseCommandLine(list, ['images', 'list'], words).options['public'];
+  expect([parse(), parse('--public'), parse('--no-public')]).toEqual([undefined, true, false]);
+  expect([parse('--no-public', '--public'), parse('--public', '--no-public')]).toEqual([true, false]);
+});
+
 test.each([['-'], ['--'], ['-jx'], ['--name=x'], ['-vv'], ['--help'], ['-h'], ['--js'], ['--output'], ['-o'], ['-jo'], ['--constructor']])(
   '%s is left to the parser of options',
   (word) => {
