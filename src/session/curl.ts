@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Outgoing } from '../http/send.ts';
 import { quoteShell } from '../base/quote.ts';
 import { redactSecrets } from './redact.ts';
@@ -13,6 +14,17 @@ export class CurlPrinted extends Error {
   }
 }
 
+/** A body as an argument of a command; undefined for bytes that no argument can contain. */
+function readText(body: Uint8Array): string | undefined {
+  return isUtf8(body) && !body.includes(0) ? Buffer.from(body).toString() : undefined;
+}
+
+/** A header as the user writes it: requests have one character for each byte. curl sends an empty header only with a semicolon. */
+function printHeader(name: string, value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  return value === '' ? `${name};` : `${name}: ${isUtf8(bytes) ? bytes.toString() : value}`;
+}
+
 /**
  * Formats the request as a curl command that works as long as its date is accepted. A streamed body is read from stdin. Passwords are
  * redacted, because the output ends up in scrollback buffers and shell histories.
@@ -25,8 +37,11 @@ export function printCurl(
   const words = ['curl', '-sS', ...(method === 'HEAD' ? ['--head'] : ['-X', method])];
   if (ca !== undefined) words.push('--cacert', ca);
   if (insecure) words.push('--insecure');
-  for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') words.push('-H', `${name}: ${value}`);
-  if (body instanceof Uint8Array) words.push('--data-binary', redactSecrets(Buffer.from(body).toString()));
+  for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') words.push('-H', printHeader(name, value));
+  const text = body instanceof Uint8Array ? readText(body) : undefined;
+  if (text !== undefined) words.push('--data-raw', redactSecrets(text));
   else if (body !== undefined) words.push('--data-binary', '@-');
-  return [...words, url.href].map(quoteShell).join(' ');
+  const line = [...words, url.href].map(quoteShell).join(' ');
+  if (!(body instanceof Uint8Array) || text !== undefined) return line;
+  return `echo ${Buffer.from(body).toString('base64')} | base64 -d | ${line}`;
 }
