@@ -65,8 +65,8 @@ export function findSynonym(
   names: readonly string[],
   rest: readonly string[] = [],
 ): string | undefined {
-  const known = lines[[...path, word.toLowerCase()].join(' ')];
-  if (known !== undefined) return fillIn(known, rest);
+  const known = [...path, word.toLowerCase()].join(' ');
+  if (Object.hasOwn(lines, known)) return fillIn(lines[known] ?? '', rest);
   const verb = names.find((name) => verbs[name]?.includes(word.toLowerCase()) === true);
   return verb === undefined ? undefined : ['cloud', ...path, verb, ...rest].join(' ');
 }

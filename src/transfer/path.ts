@@ -23,6 +23,7 @@ function adviseOnDots(text: string): string {
 export function readRemotePath(text: string, account: string): RemotePath {
   const typed = text.replace(/^stor:/, '');
   if (typed.includes('\0')) throw new UsageError(`${JSON.stringify(text)}: a path cannot contain NUL`);
+  if (/\p{Surrogate}/u.test(typed)) throw new UsageError(`${JSON.stringify(text)}: a path cannot contain half of a surrogate pair`);
   const absolute = /^~~(\/|$)/.test(typed) ? `/${account}${typed.slice(2)}` : typed.startsWith('/') ? typed : `/${account}/stor/${typed}`;
   const [login = '', ...parts] = absolute.split('/').filter((part) => part !== '');
   if (parts.some((part) => part === '.' || part === '..')) {

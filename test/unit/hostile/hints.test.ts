@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { findSynonym } from '../../../src/cli/synonyms.ts';
 import { removeRules } from '../../../src/commands/policies/rules.ts';
 import { removeMembers } from '../../../src/commands/roles/members.ts';
 import { CloudError } from '../../../src/base/errors.ts';
@@ -22,6 +23,10 @@ function hintOf(work: () => unknown): string {
   }
   throw new Error('there was no hint');
 }
+
+test('a word that every object of JavaScript has is no command of another tool', () => {
+  for (const word of ['constructor', '__proto__', 'toString']) expect(findSynonym([], word, ['list'])).toBeUndefined();
+});
 
 test.each(hostile)('%s', (name) => {
   for (const hint of [hintOf(() => removeRules([], ['CAN getobject'], name)), hintOf(() => removeMembers([], ['nobody'], name))]) {

@@ -92,6 +92,8 @@ test('paths as people type them', () => {
   expect(read('stor:logs')).toBe('/demo/stor/logs');
   expect(read('~~/public/a')).toBe('/demo/public/a');
   expect(read('/other/stor/x')).toBe('/other/stor/x');
+  expect(read('😀')).toBe('/demo/stor/😀');
+  expect(() => read('\ud800')).toThrow(UsageError);
   expect(read('')).toBe('/demo/stor');
   for (const bad of ['a/../b', '..', './a', 'a\0b', '/']) expect(() => read(bad)).toThrow(UsageError);
 });
