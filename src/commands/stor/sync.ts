@@ -3,6 +3,7 @@ import { resolvePath } from '../../cli/input.ts';
 import { one } from '../../cli/parameters.ts';
 import { records, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
+import type { Engine } from '../../transfer/engine.ts';
 import { writeHead } from '../../transfer/sync/plan.ts';
 import { writeStep, type Step } from '../../transfer/sync/steps.ts';
 import { readBackupDir } from './backup-dir.ts';
@@ -18,10 +19,16 @@ async function* encodePlan(head: string, steps: AsyncIterable<Step>): AsyncGener
   for await (const step of steps) yield Buffer.from(writeStep(step));
 }
 
-async function writePlan(context: Context, file: string, head: string, steps: AsyncIterable<Step>): Promise<Output | undefined> {
+async function writePlan(
+  context: Context,
+  engine: Engine,
+  file: string,
+  head: string,
+  steps: AsyncIterable<Step>,
+): Promise<Output | undefined> {
   if (file === '-') return { kind: 'bytes', body: encodePlan(head, steps) };
   const { writeWhole } = await import('../../transfer/local/whole-file.ts');
-  await writeWhole(resolvePath(context.world, file), encodePlan(head, steps), context.world.interrupted);
+  await writeWhole(resolvePath(context.world, file), encodePlan(head, steps), engine);
   context.note(`Wrote ${file}; to execute it: cloud stor run ${quoteShell(file)}`);
   return undefined;
 }
@@ -49,6 +56,7 @@ export const sync = command({
     if (options.dryRun || options.plan !== undefined) {
       const isThere = await checkDryRun(sides, options);
       const tally = createTally(invocation);
+      const engine = createEngine(context, options, { bulk: true });
       const steps = planSync(invocation, sides, {
         isThere,
         filter,
@@ -57,11 +65,11 @@ export const sync = command({
         // A dry run changes nothing, not even the memory.
         remembers: options.plan !== undefined,
         tally,
-        engine: createEngine(context, options, { bulk: true }),
+        engine,
       });
       if (options.plan !== undefined) {
         const head = writeHead({ from, to, deletes: options.delete });
-        return await writePlan(invocation, options.plan, head, steps);
+        return await writePlan(invocation, engine, options.plan, head, steps);
       }
       return records(mapSteps(steps), stepShape);
     }

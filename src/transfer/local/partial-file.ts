@@ -192,7 +192,12 @@ function nameWhereNothingIs(unfinished: string, file: string): void {
       const own = fstatSync(placeholder, { bigint: true });
       const there = lstatSync(file, { bigint: true, throwIfNoEntry: false });
       if (there?.ino !== own.ino || there.size !== 0n) throw takenError(file);
-      renameSync(unfinished, file);
+      try {
+        renameSync(unfinished, file);
+      } catch (failure) {
+        removeQuietly(file);
+        throw failure;
+      }
     } finally {
       closeSync(placeholder);
     }

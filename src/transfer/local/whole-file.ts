@@ -1,18 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { removeQuietly } from '../../base/private-files.ts';
-import { createOwn } from './partial-file.ts';
+import type { Engine } from '../engine.ts';
+import { createOwn, nameUnfinished } from './partial-file.ts';
 import { findWriteTarget, writeStream } from './write-target.ts';
 
 /**
  * Writes a local file atomically: to a temporary file beside it, which is then renamed. Links are followed; streams are written directly.
  */
-export async function writeWhole(path: string, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+export async function writeWhole(
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+  { signal, processes }: Pick<Engine, 'signal' | 'processes'>,
+): Promise<void> {
   const target = findWriteTarget(path);
   if (target.kind === 'stream') return await writeStream(target, body, signal);
   const { file } = target;
-  const temporary = `${file}.${randomUUID()}.part`;
+  const temporary = nameUnfinished(file, undefined, processes);
   try {
     closeSync(createOwn(temporary));
     const handle = await open(temporary, 'r+');
