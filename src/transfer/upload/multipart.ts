@@ -253,7 +253,10 @@ export async function uploadStream(
   if (first.done === true) return await putWhole(Buffer.alloc(0));
   if (first.value.isLast) return await tryAgain(() => putWhole(first.value.content), engine);
 
-  const place = await createUpload(engine, target, options);
+  const place = await createUpload(engine, target, options).catch(async (error: unknown) => {
+    await parts.return(undefined);
+    throw error;
+  });
   const notes = noteStream(engine, place, target);
   const etags: string[] = [];
   let total = 0;

@@ -69,13 +69,18 @@ export function partsDirectory({ account, prefix, id }: UploadPlace): RemotePath
 /** Maximum time to wait for the creation of an upload after the user has interrupted, milliseconds. */
 const creationTime = 3000;
 
-/** Aborts some time after another signal. */
-function endLater(signal: AbortSignal): AbortSignal {
+/** Runs work with a signal that aborts some time after another one. */
+async function endLater<T>(signal: AbortSignal, work: (late: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController();
-  const end = (): void => void setTimeout(() => late.abort(), creationTime).unref();
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end, { once: true });
-  return late.signal;
+  let timer: NodeJS.Timeout | undefined;
+  const end = (): void => void (timer = setTimeout(() => late.abort(), creationTime));
+  signal.addEventListener('abort', end);
+  try {
+    return await work(late.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /**
@@ -92,8 +97,8 @@ export async function createUpload(
   const { account } = target;
   const input = { account, objectPath: printRemotePath(target), headers: stored };
   try {
-    const created = await storage.createMultipartUpload(input, signal && { outlasts: true, signal: endLater(signal) });
-    return readPlace(created.partsDirectory);
+    const create = (late?: AbortSignal) => storage.createMultipartUpload(input, late && { outlasts: true, signal: late });
+    return readPlace((await (signal ? endLater(signal, create) : create())).partsDirectory);
   } catch (error) {
     checkInterrupted(signal, error);
     throw error;
