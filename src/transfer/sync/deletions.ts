@@ -1,23 +1,10 @@
 import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
-import { ApiError, ifThere, isAbsence, isMissing, isSystemError, unlessAbsent } from '../../base/errors.ts';
+import { ApiError, ifThere, isAbsence, isSystemError, unlessAbsent } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { inspect } from '../inspect.ts';
-import { printRemotePath, type RemotePath } from '../path.ts';
-import { isConditionFailed } from '../precondition.ts';
-import { tryAgain } from '../retry.ts';
-import { createChangedError, type Expected, type Location, type Step } from './steps.ts';
-
-/** Deletes an object, or an empty directory. @throws {LocalError} when an object is not the expected version */
-export async function deleteRemote(engine: Engine, path: RemotePath, expected: Expected | undefined): Promise<void> {
-  try {
-    const ifMatch = expected?.etag === '' ? undefined : expected?.etag;
-    await tryAgain(() => engine.storage.deleteObject({ ...path, ifMatch }), engine);
-  } catch (error) {
-    if (isMissing(error)) return;
-    if (isConditionFailed(error)) throw createChangedError(printRemotePath(path));
-    throw error;
-  }
-}
+import { printRemotePath } from '../path.ts';
+import { removeEntry } from '../tree/remove.ts';
+import { createChangedError, type Location, type Step } from './steps.ts';
 
 /** Removes a file, if it still exists. `rmSync` would report "not a directory" for a file that the system protects. */
 export function removeLocal(file: string): void {
@@ -40,7 +27,7 @@ export async function removeFolder(engine: Engine, { to, reason }: Step): Promis
     throw createChangedError(to.kind === 'remote' ? printRemotePath(to.path) : to.file);
   }
   try {
-    if (to.kind === 'remote') await deleteRemote(engine, to.path, undefined);
+    if (to.kind === 'remote') await removeEntry(engine, to.path);
     else rmdirSync(to.file);
   } catch (error) {
     if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) return;

@@ -25,7 +25,8 @@ import { conditionOf, type Between } from './between.ts';
 import { keepHeaders, type HeaderKeeper } from './keep-headers.ts';
 import { describeKnown, type Known } from './memory.ts';
 import { decodeStored } from '../tree/headers.ts';
-import { deleteRemote, removeFolder, removeLocal } from './deletions.ts';
+import { removeEntry } from '../tree/remove.ts';
+import { removeFolder, removeLocal } from './deletions.ts';
 import { copyProperties } from './properties.ts';
 import { createChangedError, isExpected, type Expected, type Step } from './steps.ts';
 
@@ -242,7 +243,7 @@ async function copy(engine: Engine, step: Step, options: CopyOptions): Promise<D
 }
 
 async function removeFile(engine: Engine, { to, target }: Step): Promise<void> {
-  if (to.kind === 'remote') await deleteRemote(engine, to.path, target);
+  if (to.kind === 'remote') await removeEntry(engine, to.path, target?.etag);
   else if ((await checkLocal(engine, to.file, target)) !== 'done') removeLocal(to.file);
 }
 

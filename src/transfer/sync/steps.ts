@@ -25,8 +25,8 @@ export interface Expected {
 }
 
 /** The error for a file or object that has changed since its step was planned. */
-export function createChangedError(path: string): LocalError {
-  return new LocalError(`${path} has changed meanwhile: left alone`);
+export function createChangedError(path: string, cause?: unknown): LocalError {
+  return new LocalError(`${path} has changed meanwhile: left alone`, { cause });
 }
 
 /** The expected state of a local file, from its current one. */

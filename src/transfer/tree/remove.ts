@@ -1,9 +1,10 @@
-import { ApiError, isMissing } from '../../base/errors.ts';
+import { isMissing } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { drainPool } from '../../base/parallel.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
+import { createChangedError } from '../sync/steps.ts';
 import { createChooser, type Filter } from '../sync/tree.ts';
 import { walkRemote, type Visit } from './walk.ts';
 
@@ -33,17 +34,19 @@ function isYounger({ entry }: Visit, until: number | undefined): boolean {
   return until !== undefined && Date.parse(entry.mtime) >= until + dateStep;
 }
 
-/** Removes an entry; with `etag` only that version. A missing entry counts as removed. */
+/**
+ * Removes an object or an empty directory; with `etag`, unless it is empty, only that version. A missing entry counts as removed.
+ * @throws {LocalError} for another version
+ */
 export async function removeEntry(
   { storage, ...engine }: Pick<Engine, 'storage' | 'retries' | 'signal'>,
   path: RemotePath,
   etag?: string,
 ): Promise<void> {
   try {
-    await tryAgain(() => storage.deleteObject({ ...path, ifMatch: etag }), engine);
+    await tryAgain(() => storage.deleteObject({ ...path, ifMatch: etag === '' ? undefined : etag }), engine);
   } catch (error) {
-    if (isConditionFailed(error))
-      throw new ApiError(error.status, error.code, `${printRemotePath(path)} has changed meanwhile: left alone`, { cause: error });
+    if (isConditionFailed(error)) throw createChangedError(printRemotePath(path), error);
     if (!isMissing(error)) throw error;
   }
 }
