@@ -1,4 +1,4 @@
-import { NetworkError } from '../../base/errors.ts';
+import { ApiError, NetworkError } from '../../base/errors.ts';
 import { openHead } from '../download/download.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import { hashingHere } from '../hashing.ts';
@@ -138,7 +138,7 @@ export function createBetween(sourceEngine: Engine, targetEngine: Engine, mayUse
       return true;
     } catch (error) {
       // Not every service has links, and the link's source may be gone: the bytes are copied then.
-      if (isConditionFailed(error) || !(error instanceof Error && 'status' in error)) throw error;
+      if (isConditionFailed(error) || !(error instanceof ApiError)) throw error;
       return false;
     }
   }

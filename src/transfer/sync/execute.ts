@@ -221,11 +221,11 @@ async function linkRemote(engine: Engine, source: RemotePath, target: RemotePath
     await linkObject(engine, { from: source, to: target }, { copiesThrough });
     return {};
   }
-  // The specification does not define conditions for links, so a service may ignore them: the target is checked before.
+  // The specification does not define conditions for links, so a service may ignore them: the target is checked directly before.
   if ((await lookAt(engine, target, step)) === 'done') return {};
   try {
     const tagging = expected === '' ? await options.tags?.choose(source, target) : undefined;
-    await linkObject(engine, { from: source, to: target }, { copiesThrough, tagging, ...conditionOf(expected) });
+    await linkObject(engine, { from: source, to: target }, { copiesThrough, tagging, isChecked: true, ...conditionOf(expected) });
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
     if ((await lookAt(engine, target, step)) !== 'done') throw createChangedError(printRemotePath(target));

@@ -17,6 +17,8 @@ export type LinkCondition = Pick<Precondition, 'ifMatch' | 'ifNoneMatch'>;
 export interface LinkOptions {
   /** Copy the bytes through this machine where the service refuses links. */
   readonly copiesThrough: boolean;
+  /** True if the caller has checked directly before that the target has the version of `ifMatch`. */
+  readonly isChecked?: boolean;
   readonly tagging?: Tagging | undefined;
 }
 
@@ -100,10 +102,10 @@ export async function copyThrough(
 export async function linkObject(
   engine: Engine,
   { from: source, to: target }: LinkStep,
-  { copiesThrough, tagging, ifMatch, ifNoneMatch }: LinkCondition & LinkOptions,
+  { copiesThrough, isChecked = false, tagging, ifMatch, ifNoneMatch }: LinkCondition & LinkOptions,
 ): Promise<Linked> {
   // Services compare `If-Match` with the etag of the source: the version of the target is checked directly before the request.
-  if (ifMatch !== undefined) await checkPrecondition(engine.storage, target, { ifMatch });
+  if (ifMatch !== undefined && !isChecked) await checkPrecondition(engine.storage, target, { ifMatch });
   const condition = { ifNoneMatch };
   try {
     const location = encodeRemotePath(source);
