@@ -22,7 +22,7 @@ const imageInput = {
 };
 
 export const compute = operations('compute', {
-  ping: operation('GET /--ping', { summary: 'Whether the service responds, and its API versions', resource: 'account' }).returning(r.pong),
+  ping: operation('GET /--ping', { summary: 'Whether the service responds, and its API versions', resource: 'none' }).returning(r.pong),
 
   getAccount: operation('GET /:account', { summary: 'The account' }).returning(r.account),
   updateAccount: operation('POST /:account', {

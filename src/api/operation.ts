@@ -21,9 +21,9 @@ export type ResultKind = 'json' | 'empty' | 'records' | 'lines' | 'bytes';
 
 /**
  * The resource whose role tags decide about access: the one at the path, the one at the path without its last component, the account, or
- * the one that the input `resource` names.
+ * the one that the input `resource` names. With `none` every authenticated caller has access.
  */
-export type ResourceKind = 'path' | 'parent' | 'account' | 'input';
+export type ResourceKind = 'path' | 'parent' | 'account' | 'input' | 'none';
 
 /** One path segment: literal text, the name of an input, or the rest of the path. */
 export interface Segment {

@@ -22,11 +22,11 @@ export interface DecisionCaller {
   login: string;
 }
 
-/** The target of an operation: the collection for listing and creating, else the member. */
+/** The target of an operation: the collection for listing and creating, else the member; `none` if the operation concerns no resource. */
 export interface DecisionResource {
   /** With the account's login: `/demo/keys`, `/demo/keys/laptop`, `/demo`. */
   path: string;
-  kind: 'account' | 'collection' | 'member';
+  kind: 'account' | 'collection' | 'member' | 'none';
   /** Names of the roles that the resource itself is tagged with. */
   tags: readonly string[];
 }
@@ -49,6 +49,8 @@ export interface DecisionInput {
 /** The reason for a permission. */
 export type Grant =
   | { kind: 'account' }
+  /** Every authenticated caller may do it. */
+  | { kind: 'authenticated' }
   | { kind: 'administrator'; role: string }
   /** `tag` is the role tag that the rule required; undefined when the rule's own resource `*` made it unnecessary. */
   | { kind: 'rule'; role: string; policy: string; rule: string; tag?: string };
@@ -190,6 +192,7 @@ export function decide(input: DecisionInput): Decision {
   if (caller.kind === 'account') return { allowed: true, question, because: { kind: 'account' } };
   const { active, refused } = activateRoles(input.roles, input.named);
   if (refused.length > 0) return { allowed: false, question, reasons: refused, inactive: [] };
+  if (resource.kind === 'none') return { allowed: true, question, because: { kind: 'authenticated' } };
   const administrator = active.find((role) => role.name === administratorRole);
   const ordered = administrator ? [administrator, ...active] : active;
   const names = active.map((role) => role.name);

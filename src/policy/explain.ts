@@ -2,6 +2,7 @@ import type { Decision, Grant, Missing, Reason } from './decide.ts';
 
 function describeGrant(grant: Grant): string[] {
   if (grant.kind === 'account') return ['An account may do everything in itself.'];
+  if (grant.kind === 'authenticated') return ['Every authenticated caller may do it: it concerns no resource.'];
   if (grant.kind === 'administrator') return [`Role ${grant.role} may do everything in the account.`];
   const tag =
     grant.tag === undefined ? 'The rule names the resource *, so no role tag is needed.' : `The resource has the role tag ${grant.tag}.`;

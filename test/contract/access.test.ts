@@ -246,10 +246,10 @@ const denials: Readonly<Record<ServiceName, Readonly<Record<Exclude<Expectation,
 const letIn = /job/iu;
 
 function expectOutcomeOf({ operation }: Case, identity: Identity, { sending = {} }: Prepared): Expectation {
-  if (operation.name === 'ping') {
-    // Ping has no account in its path: to another account it is that one's own.
-    if (identity.kind === 'partner' || identity.kind === 'stranger') return 'allowed';
-    if (identity.kind === 'strange user') return 'denied';
+  if (operation.resource === 'none') {
+    // Everybody may, and has to sign: a role that is named must still be the caller's.
+    if (identity.kind === 'anonymous') return 'unsigned';
+    return identity.named === undefined || identity.kind === 'owner' || identity.member.includes(identity.named) ? 'allowed' : 'not-member';
   }
   const outcome = expectOutcome(identity, operation.service);
   if (identity.url === undefined || isCovered(operation, sending)) return outcome;

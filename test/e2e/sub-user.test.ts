@@ -26,6 +26,18 @@ beforeAll(async () => {
   await user.json('users', 'keys', 'create', 'alice', `${key}.pub`);
 });
 
+test('ping needs no permission, only a registered key: both services respond', async () => {
+  const { code, stdout, stderr } = await asAlice('ping', '-o', 'name');
+  expect([code, stdout, stderr]).toEqual([0, 'compute\nstorage\n', '']);
+  expect((await user.here(['ping', '--user', 'alice'])).code).toBe(4);
+  const role = await asAlice('ping', '--role', 'none');
+  expect([role.code, role.stderr]).toEqual([1, expect.stringContaining('/--ping (ping)')]);
+  expect(await user.json('policies', 'simulate', 'alice', 'ping', '/--ping')).toMatchObject({ allowed: true, because: 'authenticated' });
+  expect(await user.json('policies', 'simulate', 'alice', 'ping', '/--ping', '--with-role', 'none')).toMatchObject({ allowed: false });
+  const wrong = await user.here(['policies', 'simulate', 'alice', 'ping', 'account']);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('hint: it applies to /--ping')]);
+});
+
 test('who may change things and list none changes them by their ids; by name the error says why not', async () => {
   const ids = {
     policies: (await user.json<{ id: string }>('policies', 'create', 'victim', '--rule', 'CAN listkeys', '--wait')).id,

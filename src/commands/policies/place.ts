@@ -9,7 +9,7 @@ import { requestPath, resolveResource } from '../../lookup/resource.ts';
 import type { Served } from '../../lookup/served.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { findOperation, readMoment, readSource, readSubject, type conditionOptions } from './question.ts';
+import { findOperation, readMoment, readPathAlone, readSource, readSubject, type conditionOptions } from './question.ts';
 
 /** The account that a question is about, and its access-control data. */
 export interface Place {
@@ -50,7 +50,9 @@ export async function findResource(
   word: string,
   isOffline: boolean,
 ): Promise<DecisionResource> {
-  if (findOperation(action)?.service === 'storage') return await findObject(context, place, word, isOffline);
+  const operation = findOperation(action);
+  if (operation?.service === 'storage') return await findObject(context, place, word, isOffline);
+  if (operation?.resource === 'none') return { path: readPathAlone(operation, word), kind: 'none', tags: [] };
   const subject = readSubject(action, word, place.account);
   const resource = isOffline ? subject : await resolveResource(context, subject.path);
   const tags = await place.access.findTags(resource);

@@ -41,8 +41,15 @@ export function readAction(word: string): string {
   });
 }
 
+/** The path of an operation that concerns no resource. @throws {UsageError} if the word is another path */
+export function readPathAlone({ action, path }: Operation, word: string): string {
+  if (word === path) return path;
+  throw new UsageError(`${action} does not apply to ${word}`, { hint: `it applies to ${path}` });
+}
+
 /** The resources of an operation, by its route: `keys` for `listkeys`, `keys/:key` for `getkey`; undefined if it accepts any path. */
-function findSubject({ segments }: Operation): { kind: Resource['kind']; pattern: string } | undefined {
+function findSubject({ segments, resource }: Operation): { kind: Resource['kind'] | 'none'; pattern: string } | undefined {
+  if (resource === 'none') return { kind: 'none', pattern: '' };
   if (segments.some(({ kind }) => kind === 'rest')) return undefined;
   const parts = segments.slice(1);
   // Limits, settings and the password belong to the account or the user.

@@ -1,4 +1,3 @@
-import { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, maybe, texts } from '../../cli/parameters.ts';
@@ -26,10 +25,9 @@ export interface Proposal {
   prune: boolean;
 }
 
-/** All actions that need a right. Those of the object storage and on instances apply to tagged resources that no document lists. */
+/** All actions that need a permission. Those of the object storage and on instances apply to tagged resources that no document lists. */
 function listDeeds(): Deed[] {
-  // Everybody may ping.
-  const actions = [...knownActions()].filter((action) => action !== compute.ping.action);
+  const actions = [...knownActions()].filter((action) => findOperation(action)?.resource !== 'none');
   return actions.map((action): Deed => {
     const operation: Operation | undefined = findOperation(action);
     const isCompute = operation?.service === 'compute';

@@ -64,8 +64,10 @@ async function describeComputeResource({
   operation,
   account,
   inputs,
+  path: requested,
   findImage: find = findImage,
 }: Attempt): Promise<DecisionResource> {
+  if (operation.resource === 'none') return { path: requested, kind: 'none', tags: [] };
   const parts = locateResource(operation, inputs);
   const resource = await findResource(store.db, { account, findImage: find }, parts);
   const path = ['', account.login, ...parts].join('/');

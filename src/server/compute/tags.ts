@@ -108,6 +108,7 @@ export async function withRoleTags(
   work: () => Promise<unknown>,
 ): Promise<{ result: unknown; headers: Headers }> {
   const { operation, account, store, headers } = call;
+  if (operation.resource === 'none') return { result: await work(), headers: {} };
   const parts = locateResource(operation, inputs);
   if (operation.method === 'GET') return { result: await work(), headers: await showTags(call, parts) };
   if (!takesTags(operation, headers)) return { result: await work(), headers: {} };
