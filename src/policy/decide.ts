@@ -22,11 +22,16 @@ export interface DecisionCaller {
   login: string;
 }
 
-/** The target of an operation: the collection for listing and creating, else the member; `none` if the operation concerns no resource. */
+/**
+ * The target of an operation: the collection for listing and creating, else the member. `missing` is a member that a request to read finds
+ * missing, with the tags of its collection, so that the response may be 404. `none` if the operation concerns no resource.
+ */
 export interface DecisionResource {
-  /** With the account's login: `/demo/keys`, `/demo/keys/laptop`, `/demo`. */
+  /** With the account's login, as the request writes it: `/demo/keys`, `/demo/keys/laptop`, `/demo`. */
   path: string;
-  kind: 'account' | 'collection' | 'member' | 'none';
+  /** All paths of the resource, with names and with ids, to which the resources in rules are compared; default: `path`. */
+  paths?: readonly string[] | undefined;
+  kind: 'account' | 'collection' | 'member' | 'missing' | 'none';
   /** Names of the roles that the resource itself is tagged with. */
   tags: readonly string[];
 }
@@ -152,7 +157,7 @@ function askRule(role: CallerRole, policy: string, text: string, input: Asked, a
   const rule = readRule(text, input.budget);
   if (rule === undefined) return { missing: 'too-complex', ...place };
   if (rule instanceof PolicySyntaxError) return { missing: 'broken-rule', ...place, detail: rule.message };
-  const request = { ...input.context, action: input.action, resource: input.resource.path, activeRoles: active };
+  const request = { ...input.context, action: input.action, resource: input.resource.paths ?? input.resource.path, activeRoles: active };
   const { outcome, detail } = evaluateRule(rule, request, input.budget);
   if (outcome !== 'allows') return { missing: outcome, ...place, ...(detail !== '' && { detail }) };
   if (rule.resources?.kind === 'all') return { kind: 'rule', ...place };

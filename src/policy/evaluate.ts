@@ -19,8 +19,8 @@ import { compileTest, type ValueTest } from './values.ts';
 export interface RuleRequest {
   /** Operation in lower case: `getkey`. */
   action: string;
-  /** Path with the account's login: `/demo/keys/laptop`. */
-  resource: string;
+  /** Path with the account's login: `/demo/keys/laptop`; a resource with several paths matches by any of them. */
+  resource: string | readonly string[];
   /** Milliseconds since the epoch; conditions on time, day and date use it, in UTC. */
   now: number;
   method?: string | undefined;
@@ -115,6 +115,10 @@ function matchesAny(identifiers: Identifiers, word: string, budget: Budget): boo
   return identifiers.kind === 'all' || identifiers.items.some((item) => matchesIdentifier(item, word, budget));
 }
 
+function matchesSome(identifiers: Identifiers, words: string | readonly string[], budget: Budget): boolean {
+  return typeof words === 'string' ? matchesAny(identifiers, words, budget) : words.some((word) => matchesAny(identifiers, word, budget));
+}
+
 /** True if a word of earlier policies that names no operation stood for this action. */
 function matchesFormerly(identifiers: Identifiers, action: string): boolean {
   if (identifiers.kind === 'all') return false;
@@ -163,7 +167,7 @@ function evaluateWithin(rule: Rule, request: RuleRequest, budget: Budget): RuleR
     return { outcome: 'not-action', detail: '' };
   if (rule.principals && rule.principals.kind !== 'all') return { outcome: 'principal', detail: '' };
   if (rule.negative) return { outcome: 'negative', detail: '' };
-  if (rule.resources && !matchesAny(rule.resources, request.resource, budget)) return { outcome: 'not-resource', detail: '' };
+  if (rule.resources && !matchesSome(rule.resources, request.resource, budget)) return { outcome: 'not-resource', detail: '' };
   if (!rule.condition) return { outcome: 'allows', detail: '' };
   const answer = evaluateCondition(rule.condition, collectValues(request), budget);
   if ('missing' in answer) return { outcome: 'missing-name', detail: answer.missing };

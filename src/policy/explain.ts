@@ -30,7 +30,12 @@ const describeMissing: Readonly<Record<Missing, Words>> = {
   'condition-false': (reason) => `${describeRule(reason)} does not apply, because this is false: ${reason.detail ?? ''}`,
   'too-complex': (reason) => `${describeRule(reason)} exceeds the step limit of a decision`,
   'no-tag': (reason, { path, kind }) => {
-    const alone = kind === 'member' ? ' (a tag of its collection does not count)' : '';
+    const alone =
+      kind === 'member'
+        ? ' (a tag of its collection does not count)'
+        : kind === 'missing'
+          ? ' (it does not exist, so that the tags of its collection count)'
+          : '';
     return `${describeRule(reason)} allows it, but ${path} does not have the role tag ${reason.role ?? ''}${alone}`;
   },
 };

@@ -3,6 +3,7 @@ import { parseMember, printMember, type Role } from '../lookup/role.ts';
 import type { Access } from './access.ts';
 import type { Change, Step } from './change.ts';
 import type { RoleDocument } from './document.ts';
+import { orderPackages, type Member, type Members } from './paths.ts';
 import type { State } from './state.ts';
 import { isAtOrBelow, isStoragePath } from './tree.ts';
 
@@ -30,11 +31,22 @@ export interface ForecastResource {
   tags: ForecastRole[];
 }
 
+/** A key, which requests name by its fingerprint or by its name. */
+interface ForecastKey {
+  /** Undefined for a key of the account itself. */
+  readonly user: Named | undefined;
+  /** Fingerprint. */
+  readonly id: string;
+  readonly name: string;
+}
+
 /** The parts of an account that decisions use. Users, roles, policies and resources keep their ids when their names change. */
 export interface Forecast {
   readonly users: Named[];
   readonly policies: ForecastPolicy[];
   readonly roles: ForecastRole[];
+  readonly keys: ForecastKey[];
+  readonly packages: readonly Member[];
   readonly resources: ForecastResource[];
   /** Directories and objects by path. */
   readonly entries: Map<string, ForecastResource>;
@@ -68,9 +80,15 @@ export function takeForecast(state: State, paths: readonly string[], tags: Reado
     users: state.users.map(({ id, login }) => ({ id, name: login })),
     policies: state.policies.map(({ id, name, rules }) => ({ id, name, rules })),
     roles: state.roles.map(({ id, name }) => ({ id, name, members: [], policies: [] })),
+    keys: [],
+    packages: orderPackages(state.packages),
     resources: [],
     entries: new Map(),
   };
+  for (const { keys, user } of [{ keys: state.keys, user: undefined }, ...state.users.map(({ keys, id }) => ({ keys, user: id }))]) {
+    const owner = findById(forecast.users, user);
+    forecast.keys.push(...keys.map(({ fingerprint, name }) => ({ user: owner, id: fingerprint, name })));
+  }
   for (const [at, { members, policies }] of state.roles.entries()) {
     const role = forecast.roles[at];
     if (!role) continue;
@@ -141,7 +159,7 @@ function setRole(forecast: Forecast, role: ForecastRole, fields: Partial<Omit<Ro
 
 type Takers = { readonly [D in Step['do']]: (forecast: Forecast, step: Extract<Step, { do: D }>) => void };
 
-/** The effect of each step of a plan. Keys, which no decision uses, are resources only. */
+/** The effect of each step of a plan. */
 const takers: Takers = {
   createUser: (forecast, { user: { login } }) => {
     forecast.users.push({ id: `new:${login}`, name: login });
@@ -158,10 +176,14 @@ const takers: Takers = {
   },
   createKey: (forecast, { id, login, key }) => {
     const user = findById(forecast.users, id) ?? findUserNamed(forecast, login);
-    addResource(forecast, `users/${user?.name ?? login}/keys/${computeMd5(key.key, login)}`);
+    const fingerprint = computeMd5(key.key, login);
+    addResource(forecast, `users/${user?.name ?? login}/keys/${fingerprint}`);
+    forecast.keys.push({ user, id: fingerprint, name: key.name ?? fingerprint });
   },
   deleteKey: (forecast, { id, fingerprint, returns }) => {
     const user = findById(forecast.users, id);
+    const at = forecast.keys.findIndex((each) => user !== undefined && each.user === user && each.id === fingerprint);
+    if (at >= 0) forecast.keys.splice(at, 1);
     // A key that is registered again under another name gets its tags back.
     if (user && !returns) removeResources(forecast, `users/${user.name}/keys/${fingerprint}`);
   },
@@ -210,8 +232,8 @@ export function takeChanges(forecast: Forecast, changes: readonly Pick<Change, '
   for (const { step } of changes) (takers[step.do] as (forecast: Forecast, step: Step) => void)(forecast, step);
 }
 
-/** The account in the form that decisions use. */
-export function toAccess({ users, policies, roles, resources }: Forecast): Access {
+/** The users, roles and policies in the form that decisions use. */
+export function toAccess({ users, policies, roles }: Forecast): Pick<Access, 'users' | 'policies' | 'roles'> {
   return {
     users: users.map(({ id, name }) => ({ id, login: name })),
     policies: policies.map(({ id, name, rules }) => ({ id, name, rules })),
@@ -224,6 +246,22 @@ export function toAccess({ users, policies, roles, resources }: Forecast): Acces
       ),
       policies: held.map(({ id, name: policy }) => ({ id, name: policy })),
     })),
-    findTags: ({ path }) => Promise.resolve(resources.find((each) => each.path === path)?.tags.map(({ name }) => name)),
+  };
+}
+
+/** The id by which requests can name an entity: before the changes are made, a new one has only its name. */
+function idOf({ id, name }: Named): string {
+  return id.startsWith('new:') ? name : id;
+}
+
+/** All members by name and id. */
+export function toMembers({ users, policies, roles, keys, packages }: Forecast): Members {
+  const identify = (named: readonly Named[]): Member[] => named.map((each) => ({ id: idOf(each), name: each.name }));
+  return {
+    users: identify(users),
+    policies: identify(policies),
+    roles: identify(roles),
+    packages,
+    listKeys: (user) => keys.filter((key) => (key.user && idOf(key.user)) === user),
   };
 }

@@ -1,7 +1,8 @@
 import type { CallerRole, DecisionCaller, DecisionInput } from '../policy/decide.ts';
 import { requestPath, readResource, type Resource } from '../lookup/resource.ts';
 import { listCallerRoles } from './access.ts';
-import { toAccess, type Forecast, type ForecastResource } from './forecast.ts';
+import { toAccess, toMembers, type Forecast, type ForecastResource } from './forecast.ts';
+import { listPaths } from './paths.ts';
 import { findPermission, listCallers, printCaller } from './permission.ts';
 
 /** An action and its targets. `fits` is undefined for actions on resources that no document contains, such as objects and instances. */
@@ -30,6 +31,8 @@ export interface Effect {
 interface Target {
   label: string;
   path: string;
+  /** All paths, with names and with ids; default: `path`. */
+  paths?: readonly string[];
   resource: Resource | undefined;
   /** True for a directory or object of a tree. */
   isEntry?: true;
@@ -80,9 +83,12 @@ function isFitting({ fits, isStorage }: Deed, { resource, isEntry }: Target): bo
 
 function listTargets(forecast: Forecast, account: string, { known, moved }: Scope): Map<string, Target> {
   const { resources, roles } = forecast;
+  const members = toMembers(forecast);
+  const print = (path: string): string => `/${requestPath({ path }, account)}`;
   const named = resources.map(({ id, path, tags }): [string, Target] => {
     const resource = readResource(path, account);
-    return [id, { label: path, path: `/${requestPath(resource, account)}`, resource, tags: tags.map(({ name }) => name) }];
+    const paths = listPaths(resource.path, members).map(print);
+    return [id, { label: path, path: print(resource.path), paths, resource, tags: tags.map(({ name }) => name) }];
   });
   const path = `/${account}/stor`;
   const tagged = [...known].map(([id, name]): [string, Target] => {
@@ -117,7 +123,8 @@ function describeAnswer(side: Side, id: string, target: Target | undefined, deed
   const found = side.callers.get(id);
   if (!found || !target) return 'no';
   const { caller, roles } = found;
-  const resource = { path: target.path, kind: target.resource?.kind ?? 'member', tags: target.tags };
+  const { path, paths, tags } = target;
+  const resource = { path, paths, kind: target.resource?.kind ?? 'member', tags };
   const { because, ask } = findPermission(caller, roles, { resource, action: deed.action, context: { ...context, method: deed.method } });
   if (!because) return 'no';
   return ask.length === 0 ? 'yes' : `role ${ask.join(' or ')}`;
@@ -148,7 +155,7 @@ function compareTarget(
 }
 
 function isSameTarget(a: Target | undefined, b: Target | undefined): boolean {
-  return a?.path === b?.path && JSON.stringify(a?.tags) === JSON.stringify(b?.tags);
+  return JSON.stringify([a?.path, a?.paths, a?.tags]) === JSON.stringify([b?.path, b?.paths, b?.tags]);
 }
 
 /** Drops the actions whose change the entry for `*` already reports. */

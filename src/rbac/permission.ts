@@ -28,7 +28,7 @@ export function findPermission(caller: DecisionCaller, roles: readonly CallerRol
 }
 
 /** All possible callers: the account, its sub-users, and other accounts that are members of its roles. */
-export function listCallers({ users, roles }: Access, account: string): DecisionCaller[] {
+export function listCallers({ users, roles }: Pick<Access, 'users' | 'roles'>, account: string): DecisionCaller[] {
   const others = roles.flatMap(({ members }) => members.filter(({ type }) => type === 'account').map(({ login }) => login));
   return [
     { kind: 'account', login: account },

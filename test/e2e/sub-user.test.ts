@@ -83,6 +83,24 @@ test('who may change passwords and nothing else names the user by login', async 
   expect((await user.here(['users', 'delete', 'Forgetful', '-y'])).stderr).toBe('Deleted user forgetful\n');
 });
 
+test('a rule with a resource means the same one, whether rule, request and question name it by name or by id', async () => {
+  const { fingerprint } = await user.json<{ fingerprint: string }>('keys', 'get', user.local.keyId);
+  const { id, name } = await user.json<{ id: string; name: string }>('packages', 'get', 'g1-nano');
+  await allow('readers', `CAN getkey, getuser AND getpackage /demo/keys/${fingerprint}, /demo/users/alice AND /demo/packages/${name}`);
+  const own = await user.json<{ id: string }>('users', 'get', 'alice');
+  const key = await user.json<{ name: string }>('keys', 'get', fingerprint);
+  for (const path of [`keys/${fingerprint}`, 'users/alice', `packages/${id}`]) await user.json('roles', 'tags', 'set', path, 'readers');
+  for (const [noun, action, ...words] of [
+    ['keys', 'getkey', fingerprint, key.name],
+    ['users', 'getuser', 'alice', 'ALICE', own.id],
+    ['packages', 'getpackage', id, name],
+  ] as const)
+    for (const word of words) {
+      expect(await asAlice('api', `/my/${noun}/${word}`)).toMatchObject({ code: 0 });
+      expect(await user.json('policies', 'simulate', 'alice', action, `${noun}/${word}`)).toMatchObject({ allowed: true });
+    }
+});
+
 test('a pre-signed URL is for the roles that --role names', async () => {
   await user.json('policies', 'create', 'asked', '--rule', 'CAN listservices', '--wait');
   await user.json('roles', 'create', 'asked', '--member', 'alice', '--policy', 'asked', '--wait');

@@ -56,6 +56,8 @@ const rules = [
   'CAN listpolicies WHEN NOT (activeroles CONTAINS r-bee)',
   'CAN createuser, deleteuser AND changeuserpassword WHEN method = post',
   'CAN listimages WHEN owner = bob',
+  'CAN getuser, listuserkeys, createuserkey AND deleteuser /demo/users/u-ant AND /demo/users/u-ant/keys',
+  'CAN getrole, updaterole, getpolicy AND updatepolicy /demo/roles/r-bee AND /demo/policies/p-ant',
 ];
 
 let service: TestService;

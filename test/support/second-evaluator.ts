@@ -162,7 +162,7 @@ class Reader {
     if (principals !== undefined || isNegative) return false;
     const grants = (token: string): boolean => names(token, action) || granted[unquote(token)]?.split(' ').includes(action) === true;
     if (actions?.some(grants) === false) return false;
-    if (resources?.some((token) => names(token, resource)) === false) return false;
+    if (resources?.some((token) => [resource].flat().some((each) => names(token, each))) === false) return false;
     if (isEnd()) return true;
     this.#at += 1;
     try {

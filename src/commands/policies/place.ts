@@ -57,7 +57,8 @@ export async function findResource(
   const resource = isOffline ? subject : await resolveResource(context, subject.path);
   const tags = await place.access.findTags(resource);
   if (tags === undefined) throw new NotFoundError(`resource "${word}" does not exist`);
-  return { path: `/${requestPath(resource, place.account)}`, kind: resource.kind, tags };
+  const paths = (await place.access.listPaths(resource)).map((path) => `/${requestPath({ path }, place.account)}`);
+  return { path: `/${requestPath(resource, place.account)}`, paths, kind: resource.kind, tags };
 }
 
 /** Returns what conditions compare; values that no option sets are those of the service, if one was asked. */

@@ -10,7 +10,7 @@ import { assertEnabled } from './account-status.ts';
 import { isPresigned } from './authenticate.ts';
 import { findRoleIds, findRoleNames, listMemberships, loadPolicies } from './caller-roles.ts';
 import { findImage } from '../compute/image-shape.ts';
-import { findResource, locateResource } from '../compute/resources.ts';
+import { findResource, listPaths, locateResource } from '../compute/resources.ts';
 import { listTags } from '../compute/tags.ts';
 import type { Call, Caller, Connection } from '../http/handler.ts';
 import { fillPath } from '../http/match.ts';
@@ -58,7 +58,7 @@ function describeCaller({ caller, account }: Pick<Attempt, 'caller' | 'account'>
   return { kind: isOwn ? 'account' : 'other-account', login: caller.account.login };
 }
 
-/** A GET of a missing member is decided by the tags of its collection, so that it may be a 404; otherwise a missing member has no tags. */
+/** A GET of a missing member is decided by the tags of its collection; otherwise a missing member has no tags. */
 async function describeComputeResource({
   store,
   operation,
@@ -69,11 +69,16 @@ async function describeComputeResource({
 }: Attempt): Promise<DecisionResource> {
   if (operation.resource === 'none') return { path: requested, kind: 'none', tags: [] };
   const parts = locateResource(operation, inputs);
-  const resource = await findResource(store.db, { account, findImage: find }, parts);
+  const place = { account, findImage: find };
+  const resource = await findResource(store.db, place, parts);
   const path = ['', account.login, ...parts].join('/');
   if (resource === undefined) return { path, kind: 'member', tags: [] };
-  const key = resource.key ?? (operation.method === 'GET' ? resource.collection : undefined);
-  return { path, kind: resource.kind, tags: key === undefined ? [] : await listTags(store.db, account, key) };
+  if (resource.key !== undefined) {
+    const paths = parts.length < 2 ? [path] : (await listPaths(store.db, place, parts)).map((each) => `/${account.login}/${each}`);
+    return { path, paths, kind: resource.kind, tags: await listTags(store.db, account, resource.key) };
+  }
+  if (operation.method !== 'GET') return { path, kind: 'member', tags: [] };
+  return { path, kind: 'missing', tags: await listTags(store.db, account, resource.collection) };
 }
 
 async function describeEntry({ store, operation, account, inputs }: Attempt): Promise<DecisionResource> {

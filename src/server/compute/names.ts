@@ -46,20 +46,20 @@ export function pickByIdOrName<T extends { readonly id: string; readonly name: s
   return rows.find(({ id }) => id === word.toLowerCase()) ?? rows.find(({ name }) => name === word);
 }
 
-/** The id of the role or policy of an account with an id, in any case, or else with a name. */
-export async function findId(
+/** Id and name of the role or policy of an account with an id, in any case, or else with a name. */
+export async function findOwn(
   db: Kysely<Schema>,
   table: 'roles' | 'policies',
   account: AccountRow,
   word: string,
-): Promise<string | undefined> {
+): Promise<{ readonly id: string; readonly name: string } | undefined> {
   const rows = await db
     .selectFrom(table)
     .select(['id', 'name'])
     .where('account', '=', account.id)
     .where((where) => where.or([where('id', '=', word.toLowerCase()), where('name', '=', word)]))
     .execute();
-  return pickByIdOrName(rows, word)?.id;
+  return pickByIdOrName(rows, word);
 }
 
 /** The error for an invalid value of a field. @param whole the message, if it is not the field name followed by `message` */

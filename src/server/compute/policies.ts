@@ -12,7 +12,7 @@ import { assertRoom, assertWithinLimit } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { PolicyRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
-import { checkFree, findId, pickByIdOrName, readName, refuseField, refuseUnknown } from './names.ts';
+import { checkFree, findOwn, pickByIdOrName, readName, refuseField, refuseUnknown } from './names.ts';
 import { noteRoles } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
 import { clearTags } from './tags.ts';
@@ -32,7 +32,7 @@ export const listPolicies: Handler<typeof compute.listPolicies> = async (_, call
 
 /** A policy in its current state, by id or name. @throws {ApiError} 404 `ResourceNotFound` */
 async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: string): Promise<PolicyRow> {
-  const id = await findId(db, 'policies', account, name);
+  const id = (await findOwn(db, 'policies', account, name))?.id;
   const row = id === undefined ? undefined : await db.selectFrom('policies').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined) throw refuseUnknown('policy', name);
   return row;

@@ -5,7 +5,7 @@ import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
 import type { Call } from '../http/handler.ts';
 import { fillPath } from '../http/match.ts';
 import type { PackageRow, Schema, UserRow } from '../store/schema.ts';
-import { findId } from './names.ts';
+import { findOwn } from './names.ts';
 
 /** The resource in a path of the compute service, and where its role tags are stored. */
 export interface Resource {
@@ -19,27 +19,40 @@ export interface Resource {
 type Db = Kysely<Schema>;
 /** The account whose resources are looked up, and the images of the datacenter that serves the request. */
 type Place = Pick<Call, 'account' | 'findImage'>;
-/** Returns the immutable identifier of the member of a collection with this name or id; undefined if there is none. */
-type Find = (db: Db, place: Place, name: string) => Promise<string | undefined>;
+/** A member of a collection, as far as requests name it. */
+interface Member {
+  /** Immutable. */
+  readonly id: string;
+  /** The other word for it in paths, if there is one. */
+  readonly name?: string;
+}
+/** Finds the member of a collection with this name or id. */
+type Find = (db: Db, place: Place, word: string) => Promise<Member | undefined>;
 
 function findKey(user: UserRow | undefined): Find {
-  return async (db, { account }, name) => selectKeys(await listKeysOf(db, account, user), name)[0]?.fingerprint;
+  return async (db, { account }, word) => {
+    const key = selectKeys(await listKeysOf(db, account, user), word)[0];
+    return key && { id: key.fingerprint, name: key.name };
+  };
 }
 
-function findOwn(table: 'roles' | 'policies'): Find {
-  return (db, { account }, word) => findId(db, table, account, word);
+function findIn(table: 'roles' | 'policies'): Find {
+  return (db, { account }, word) => findOwn(db, table, account, word);
 }
 
 function findNamed(table: 'datacenters' | 'services'): Find {
-  return async (db, _, name) => (await db.selectFrom(table).select('name').where('name', '=', name).executeTakeFirst())?.name;
+  return async (db, _, name) => db.selectFrom(table).select('name as id').where('name', '=', name).executeTakeFirst();
 }
 
 const findMachine: Find = async (db, { account }, id) =>
-  (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id.toLowerCase()).executeTakeFirst())
-    ?.id;
+  db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id.toLowerCase()).executeTakeFirst();
 
-const findNetwork: Find = async (db, _, id) =>
-  (await db.selectFrom('networks').select('id').where('id', '=', id.toLowerCase()).executeTakeFirst())?.id;
+const findNetwork: Find = async (db, _, id) => db.selectFrom('networks').select('id').where('id', '=', id.toLowerCase()).executeTakeFirst();
+
+const findMember: Find = async (db, { account }, word) => {
+  const user = await findUser(db, account, word);
+  return user && { id: user.id, name: user.login };
+};
 
 /** Finds a package by id or name; of several versions of a name, the highest. */
 export async function findPackage(db: Kysely<Schema>, word: string): Promise<PackageRow | undefined> {
@@ -52,11 +65,14 @@ export async function findPackage(db: Kysely<Schema>, word: string): Promise<Pac
 /** How the members of each collection are found. */
 const collections: Readonly<Record<Collection, Find>> = {
   machines: findMachine,
-  users: async (db, { account }, name) => (await findUser(db, account, name))?.id,
-  roles: findOwn('roles'),
-  packages: async (db, _, word) => (await findPackage(db, word))?.id,
-  images: async (db, { account, findImage }, id) => (await findImage(db, account, id))?.id,
-  policies: findOwn('policies'),
+  users: findMember,
+  roles: findIn('roles'),
+  packages: async (db, _, word) => findPackage(db, word),
+  images: async (db, { account, findImage }, id) => {
+    const image = await findImage(db, account, id);
+    return image && { id: image.id };
+  },
+  policies: findIn('policies'),
   keys: findKey(undefined),
   datacenters: findNamed('datacenters'),
   services: findNamed('services'),
@@ -65,13 +81,17 @@ const collections: Readonly<Record<Collection, Find>> = {
   networks: findNetwork,
 };
 
+function findFinder(collection: string): Find | undefined {
+  return Object.entries(collections).find(([known]) => known === collection)?.[1];
+}
+
 async function findUserKeys(db: Db, place: Place, parts: readonly string[]): Promise<Resource> {
   const [, name = '', , key] = parts;
   const user = await findUser(db, place.account, name);
   if (user === undefined) return { kind: 'member', key: undefined, collection: 'users' };
   const collection = `users/${user.id}/keys`;
   if (key === undefined) return { kind: 'collection', key: collection, collection };
-  const id = await findKey(user)(db, place, key);
+  const id = (await findKey(user)(db, place, key))?.id;
   return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
@@ -79,12 +99,36 @@ async function findUserKeys(db: Db, place: Place, parts: readonly string[]): Pro
 export async function findResource(db: Db, place: Place, parts: readonly string[]): Promise<Resource | undefined> {
   const [collection, name, inner] = parts;
   if (collection === undefined) return { kind: 'account', key: '', collection: '' };
-  const find = Object.entries(collections).find(([known]) => known === collection)?.[1];
+  const find = findFinder(collection);
   if (find === undefined || !isResourcePath(parts)) return undefined;
   if (inner !== undefined) return findUserKeys(db, place, parts);
   if (name === undefined) return { kind: 'collection', key: collection, collection };
-  const id = await find(db, place, name);
+  const id = (await find(db, place, name))?.id;
   return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
+}
+
+/** The words for a member in paths: its name, unless that is the word for another member, and its id; the word alone if there is no such member. */
+async function listWords(find: Find, db: Db, place: Place, word: string): Promise<string[]> {
+  const member = await find(db, place, word);
+  if (member === undefined) return [word];
+  const { id, name = id } = member;
+  const named = name === id || name === word ? member : await find(db, place, name);
+  return named?.id === id ? [...new Set([name, id])] : [id];
+}
+
+/**
+ * All paths of the resource at a path below an account, with names and with ids, independent of how the path writes them. The path alone if
+ * nothing is there.
+ */
+export async function listPaths(db: Db, place: Place, parts: readonly string[]): Promise<string[]> {
+  const [collection = '', name, inner, key] = parts;
+  const find = findFinder(collection);
+  if (find === undefined || name === undefined) return [parts.join('/')];
+  const members = (await listWords(find, db, place, name)).map((word) => `${collection}/${word}`);
+  if (inner === undefined) return members;
+  const user = key === undefined || collection !== 'users' ? undefined : await findUser(db, place.account, name);
+  const below = user === undefined ? [parts.slice(3).join('/')] : await listWords(findKey(user), db, place, key ?? '');
+  return members.flatMap((member) => below.map((word) => (word === '' ? `${member}/${inner}` : `${member}/${inner}/${word}`)));
 }
 
 /** Path components, below the account, of the resource that controls access to an operation. */

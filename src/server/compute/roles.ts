@@ -12,7 +12,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom, assertWithinLimit } from '../limit.ts';
 import { hasOldRoles } from '../http/version.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
-import { checkFree, findId, pickByIdOrName, readName, refuseUnknown } from './names.ts';
+import { checkFree, findOwn, pickByIdOrName, readName, refuseUnknown } from './names.ts';
 import { showOldRole, type OldRole } from './old-roles.ts';
 import { listRoleRecords, type MemberRecord, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -35,7 +35,7 @@ export const listRoles: Handler<typeof compute.listRoles> = async (_, call) => (
 
 /** A role in its current state, by id or name. @throws {ApiError} 404 `ResourceNotFound` */
 async function requireRole(db: Db, account: AccountRow, name: string): Promise<RoleRecord> {
-  const id = await findId(db, 'roles', account, name);
+  const id = (await findOwn(db, 'roles', account, name))?.id;
   const [role] = id === undefined ? [] : await listRoleRecords(db, account, id);
   if (role === undefined) throw refuseUnknown('role', name);
   return role;

@@ -41,6 +41,49 @@ const missing = { status: 404, code: 'ResourceNotFound' };
 const invalid = { status: 409, code: 'InvalidArgument' };
 const denied = { status: 403, code: 'NotAuthorized' };
 
+describe('rules with a resource', () => {
+  const ask = async (rule: string, target: string): Promise<number> => {
+    await service.compute('POST', '/my/policies/named', { json: { rules: [rule] } });
+    return (await askAsBob('GET', target)).status;
+  };
+
+  test('mean the same resource whether the rule and the URL name it by name or by id', async () => {
+    const fingerprint = (await make('keys', { name: 'named', key: createEcdsaKey().line }))['fingerprint'] ?? '';
+    const policy = await make('policies', { name: 'named', rules: ['CAN getkey'] });
+    const member = { type: 'subuser', login: 'bob', default: true };
+    const role = await make('roles', { name: 'named', policies: [{ name: 'named' }], members: [member] });
+    const bob = ((await service.compute('GET', '/my/users/bob')).json as { id: string }).id;
+    const names: [action: string, words: string[], spelled: string[]][] = [
+      ['getkey', [`keys/named`, `keys/${fingerprint}`], [`keys/${fingerprint.toUpperCase()}`]],
+      ['getuser', ['users/bob', `users/${bob}`], ['users/BOB']],
+      ['listuserkeys', ['users/bob/keys', `users/${bob}/keys`], ['users/Bob/keys']],
+      [
+        'getuserkey',
+        ['bob', bob].flatMap((user) => [`users/${user}/keys/first`, `users/${user}/keys/${userKey.fingerprint}`]),
+        ['users/BOB/keys/first'],
+      ],
+      ['getrole', ['roles/named', `roles/${role['id'] ?? ''}`], []],
+      ['getpolicy', ['policies/named', `policies/${policy['id'] ?? ''}`], []],
+    ];
+    for (const [action, words, spelled] of names) {
+      for (const path of words) await service.compute('PUT', `/my/${path}`, { json: { 'role-tag': ['named'] } });
+      for (const inRule of words)
+        for (const inUrl of [...words, ...spelled])
+          expect([inRule, inUrl, await ask(`CAN ${action} /demo/${inRule}`, `/demo/${inUrl}`)]).toEqual([inRule, inUrl, 200]);
+      expect(await ask(`CAN ${action} /demo/elsewhere`, `/demo/${words[0] ?? ''}`)).toBe(403);
+    }
+  });
+
+  test('a name in a rule stands for the resource that requests get by it, and for no other of that name', async () => {
+    const first = await make('keys', { name: 'twice', key: createEcdsaKey().line });
+    const second = await make('keys', { name: 'twice', key: createEcdsaKey().line });
+    for (const { fingerprint = '' } of [first, second])
+      await service.compute('PUT', `/my/keys/${fingerprint}`, { json: { 'role-tag': ['named'] } });
+    expect(await ask('CAN getkey /demo/keys/twice', `/demo/keys/${first['fingerprint'] ?? ''}`)).toBe(200);
+    expect(await ask('CAN getkey /demo/keys/twice', `/demo/keys/${second['fingerprint'] ?? ''}`)).toBe(403);
+  });
+});
+
 describe('SetRoleTags', () => {
   test('replaces, shows on GET and HEAD, removes; the name has the login', async () => {
     const set = await service.compute('PUT', '/my/keys/sample', { json: { 'role-tag': ['others', 'keepers'] } });
