@@ -1,4 +1,5 @@
 import { collections } from '../api/collections.ts';
+import type { HttpResponse } from '../api/message.ts';
 import { splitList } from '../base/split-list.ts';
 import type { Context } from '../cli/command.ts';
 import { readBounded, readError } from '../client/response.ts';
@@ -8,6 +9,9 @@ import { nearest } from '../base/nearest.ts';
 import { isUuid } from '../base/uuid.ts';
 import { findImage } from './images.ts';
 import { findPolicy } from './find.ts';
+
+/** Bytes. */
+const largestResponse = 16 * 1024 * 1024;
 
 /** The word for the account itself in paths relative to the account. */
 export const accountWord = 'account';
@@ -68,15 +72,23 @@ export function requestPath({ path }: Pick<Resource, 'path'>, account: string): 
   return path === accountWord ? account : `${account}/${path}`;
 }
 
-/** The role tags of a resource, from the response to a HEAD request; undefined when it does not exist. */
+function isRefused({ status }: HttpResponse): boolean {
+  return status >= 400 && status !== 404;
+}
+
+/** The role tags of a resource, from the headers of the response to a request for it; undefined when it does not exist. */
 export async function findTags(context: Context, resource: Pick<Resource, 'path'>): Promise<string[] | undefined> {
   const target = `/${encodePath(requestPath(resource, context.account))}`;
-  const response = await context.compute.request({ method: 'HEAD', target });
-  if (response.status >= 400 && response.status !== 404) {
-    throw await readError(response, { url: new URL(target, context.settings().url?.value), now: context.world.now });
-  }
+  let response = await context.compute.request({ method: 'HEAD', target });
   // The connection cannot be reused before the body has been read to its end.
-  await readBounded(response.body, 1024 * 1024, 'the service');
+  await readBounded(response.body, largestResponse, 'the service');
+  // The response to a HEAD request does not say why it is refused.
+  if (isRefused(response)) {
+    response = await context.compute.request({ method: 'GET', target });
+    if (isRefused(response))
+      throw await readError(response, { url: new URL(target, context.settings().url?.value), now: context.world.now });
+    await readBounded(response.body, largestResponse, 'the service');
+  }
   if (response.status === 404) return undefined;
   return splitList(response.headers['role-tag']);
 }

@@ -190,7 +190,8 @@ export function createContext(
     ...switches,
     journal: lazily(() => openJournalOf(context, inputs)),
     resumed: given.resumed,
-    refine: async (error) => (await import('./explain.ts')).refine(error, context, connections.isOfCompute),
+    refine: async (error) =>
+      (await import('./explain.ts')).refine(error, context, { isOfCompute: connections.isOfCompute, signer: () => identity().signer }),
     ...createKeyFunctions(world, paths, settings),
     voice,
     note: (message) => {

@@ -17,22 +17,54 @@ import { storage as operations } from '../api/storage.ts';
 import type { Context } from '../cli/command.ts';
 import { NoProfileError } from './endpoints.ts';
 
-/** The service's message when a sub-user lacks a permission: the path and the action. */
+/** The service's message when a sub-user lacks a permission: the path as the request has it, percent-encoded, and the action. */
 const refusal = /to access (\/\S+) \((\w+)\)/;
+
+/** What the connections of a command know about its errors. */
+export interface Origin {
+  /** True if the compute service responded with the error. */
+  readonly isOfCompute: (error: ApiError) => boolean;
+  /** Login of the account whose key, or whose sub-user's key, signs. */
+  readonly signer: () => string | undefined;
+}
+
+/** Decodes a path; undefined if that is impossible, or has characters that a command line cannot show. */
+function decodePath(path: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(path);
+    return /\p{C}/u.test(decoded) ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The hint for the 403 of a sub-user: the question to which the account gets the same answer, with its reason. */
+function adviseOnRefusal(message: string, user: string, role: string | undefined, signer: string | undefined): string | undefined {
+  const [, written = '', action = ''] = refusal.exec(message) ?? [];
+  const path = decodePath(written);
+  if (action === '' || path === undefined) return undefined;
+  const [, login = ''] = path.split('/');
+  if (!['my', '--ping', signer].includes(login))
+    return `a sub-user of ${signer ?? ''} has permissions in that account only, whatever roles ${login} has`;
+  // The service shows no role tags of these.
+  if (/^\/[^/]+\/(?:(?:machines|networks|fwrules)(?:\/|$)|services\/)/.test(path)) return undefined;
+  const roles = role === undefined ? '' : ` --with-role ${quoteShell(role)}`;
+  return `the account finds the reason with: cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
+}
 
 /** Adds hints to errors; to the 403 of a sub-user, the command that tells the account the reason. Returns other errors unchanged. */
 function explainRefusal(
   error: unknown,
   context: Pick<Context, 'settings' | 'profiles' | 'world'>,
-  isOfCompute: (error: ApiError) => boolean,
+  { isOfCompute, signer }: Origin,
 ): unknown {
   if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
   if (error instanceof CloudError && error.hint !== undefined) return completeHint(error, context.world.argv);
   if (!(error instanceof ApiError)) return explainFile(error);
   const known = adviseOnCode(error) ?? (isOfCompute(error) ? undefined : adviseOnPath(error));
   if (known !== undefined) return withHint(error, known);
-  const { user: signer, role, account, keyFile } = context.settings();
-  const user = signer?.value ?? '';
+  const { user: subUser, role, account, keyFile } = context.settings();
+  const user = subUser?.value ?? '';
   const [, login] = /^the account (\S+) does not exist/.exec(error.message) ?? [];
   if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
   if (user === '' && (error.status === 401 || error.code === 'KeyDoesNotExist')) {
@@ -49,17 +81,15 @@ function explainRefusal(
     return withHint(error, `sign with a key of ${user}: --key-file FILE or --key-id FINGERPRINT; the account lists them with: ${line}`);
   }
   if (error.status !== 403) return error;
-  const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
-  if (action === '') return error;
-  const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
-  const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
-  return withHint(error, `the account finds the reason with: ${line}`);
+  const hint = adviseOnRefusal(error.message, user, role?.value, signer());
+  return hint === undefined ? error : withHint(error, hint);
 }
 
 /** Explains a common mistake: `/x` is the account x, not a path below one's own directory. */
 function explainRoot(error: ApiError, login: string, argv: readonly string[]): ApiError {
   const word = argv.find((each) => each.replace(/^stor:/, '').startsWith(`/${login}`));
-  const own = word?.replace(/^(?:stor:)?\//, '') ?? login;
+  if (word === undefined) return error;
+  const own = word.replace(/^(?:stor:)?\//, '');
   const line = `cloud ${argv.map((each) => quoteShell(each === word ? own : each)).join(' ')}`;
   return withHint(error, `a path that begins with / is /LOGIN/...; below your own directory: ${line}`);
 }
@@ -122,16 +152,13 @@ async function nameNearestDirectory(error: unknown, context: Pick<Context, 'stor
   return error;
 }
 
-/**
- * Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are.
- * @param isOfCompute true if the compute service responded with the error
- */
+/** Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are. */
 export async function refine(
   error: unknown,
   context: Pick<Context, 'settings' | 'profiles' | 'world' | 'storage'>,
-  isOfCompute: (error: ApiError) => boolean,
+  origin: Origin,
 ): Promise<unknown> {
-  return await nameNearestDirectory(explainRefusal(error, context, isOfCompute), context);
+  return await nameNearestDirectory(explainRefusal(error, context, origin), context);
 }
 
 async function isThere(storage: Context['storage'], account: string, path: string): Promise<boolean> {

@@ -38,6 +38,62 @@ test('ping needs no permission, only a registered key: both services respond', a
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('hint: it applies to /--ping')]);
 });
 
+test('the hint of each refusal is a command that works, and its answer is that of the service', async () => {
+  await user.json('roles', 'create', 'r two', '--wait');
+  await user.here(['stor', 'mkdir', 'a b']);
+  await user.here(['stor', 'mkdir', 'a%20b']);
+  const own = (await user.json<{ fingerprint: string }[]>('users', 'keys', 'list', 'alice'))[0]?.fingerprint ?? '';
+  const absent = '094f29a7-8f03-4837-b13a-3f5eb6255b00';
+  for (const words of [
+    ['account', 'limits'],
+    ['keys', 'get', user.local.keyId],
+    ['keys', 'delete', own, '-y'],
+    ['users', 'get', 'ALICE'],
+    ['users', 'get', 'nobody'],
+    ['users', 'delete', absent, '-y'],
+    ['users', 'keys', 'list', 'nobody'],
+    ['users', 'keys', 'get', 'alice', own],
+    ['roles', 'get', 'r two'],
+    ['roles', 'get', 'none'],
+    ['roles', 'tags', 'get', 'keys'],
+    ['images', 'get', absent],
+    ['packages', 'get', 'none'],
+    ['datacenters', 'get', 'none'],
+    ['api', '/my/policies/no%20such'],
+    ['stor', 'ls', 'a b'],
+    ['stor', 'ls', 'a%20b'],
+    ['stor', 'ln', 'a b', 'c'],
+    ['keys', 'list', '--role', 'none'],
+  ]) {
+    const { code, stderr } = await asAlice(...words);
+    const [, line = ''] = /\nhint: the account finds the reason with: (.*)\n$/.exec(stderr) ?? [];
+    const answer = await user.shell(line);
+    expect([words, code, line, answer.code, answer.stdout]).toEqual([words, 4, line, 0, expect.stringMatching(/^Denied: alice may not /)]);
+  }
+});
+
+test('what does not exist is decided by the role tags of its collection, by the service and by simulate', async () => {
+  await allow('finders', 'CAN getuser, getrole, getuserkey, listuserkeys AND deleteuser');
+  for (const path of ['users', 'users/alice/keys']) await user.json('roles', 'tags', 'set', path, 'finders');
+  const absent = '094f29a7-8f03-4837-b13a-3f5eb6255b00';
+  const simulate = async (...words: string[]) => {
+    const { stdout, stderr } = await user.here(['policies', 'simulate', 'alice', ...words, '-j']);
+    expect(stderr).toContain('does not exist');
+    return (JSON.parse(stdout) as { allowed: boolean }).allowed;
+  };
+  for (const [method, path, action, status, allowed] of [
+    ['GET', 'users/nobody', 'getuser', 3, true],
+    ['GET', 'users/nobody/keys', 'listuserkeys', 3, true],
+    ['GET', 'users/alice/keys/none', 'getuserkey', 3, true],
+    ['GET', 'roles/none', 'getrole', 4, false],
+    ['DELETE', `users/${absent}`, 'deleteuser', 4, false],
+  ] as const) {
+    expect([path, (await asAlice('api', method, `/my/${path}`)).code]).toEqual([path, status]);
+    expect([path, await simulate(action, path)]).toEqual([path, allowed]);
+  }
+  for (const path of ['users', 'users/alice/keys']) await user.json('roles', 'tags', 'set', path);
+});
+
 test('who may change things and list none changes them by their ids; by name the error says why not', async () => {
   const ids = {
     policies: (await user.json<{ id: string }>('policies', 'create', 'victim', '--rule', 'CAN listkeys', '--wait')).id,

@@ -1,3 +1,5 @@
+import { compute } from '../../api/compute.ts';
+import type { Operation } from '../../api/operation.ts';
 import { splitList } from '../../base/split-list.ts';
 import type { Context } from '../../cli/command.ts';
 import type { Values } from '../../cli/parameters.ts';
@@ -5,11 +7,11 @@ import { NotFoundError } from '../../base/errors.ts';
 import type { DecisionInput, DecisionResource } from '../../policy/decide.ts';
 import { readAccess, takeAccess, type Access } from '../../rbac/access.ts';
 import { readDocument } from '../../rbac/read.ts';
-import { requestPath, resolveResource } from '../../lookup/resource.ts';
+import { requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
 import type { Served } from '../../lookup/served.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { findOperation, readMoment, readPathAlone, readSource, readSubject, type conditionOptions } from './question.ts';
+import { findOperation, isDoneTo, readMoment, readPathAlone, readSource, readSubject, type conditionOptions } from './question.ts';
 
 /** The account that a question is about, and its access-control data. */
 export interface Place {
@@ -42,6 +44,35 @@ async function findObject(context: Context, { account, access }: Place, word: st
   return { path: printRemotePath(path), kind: 'member', tags: isOffline ? known : await findEntryTags(context, path) };
 }
 
+/** True if the service can show a resource of this form, so that its 404 means that the resource does not exist. */
+function isShown(resource: Resource): boolean {
+  return Object.values<Operation>(compute).some((operation) => operation.method === 'GET' && isDoneTo(operation, resource));
+}
+
+/** Role tags of the collection in which the service looks for a resource that does not exist. */
+async function findTagsAbove({ access }: Place, path: string): Promise<readonly string[]> {
+  const [collection = '', user, below, key] = path.split('/');
+  const inner = key === undefined ? undefined : await access.findTags({ path: `${collection}/${user}/${below}` });
+  return inner ?? (await access.findTags({ path: collection })) ?? [];
+}
+
+/** The resource with ids instead of names where the service requires them; unchanged if no resource has the name. */
+async function resolveExisting(context: Context, subject: Resource): Promise<Resource> {
+  try {
+    return await resolveResource(context, subject.path);
+  } catch (error) {
+    if (error instanceof NotFoundError) return subject;
+    throw error;
+  }
+}
+
+/** The target of a question. */
+export interface Subject {
+  resource: DecisionResource;
+  /** False for a resource of the compute service that does not exist: the decision is the one of the service about such a request. */
+  exists: boolean;
+}
+
 /** The resource of an action, with its role tags. @throws {NotFoundError} if it does not exist */
 export async function findResource(
   context: Context,
@@ -50,15 +81,31 @@ export async function findResource(
   word: string,
   isOffline: boolean,
 ): Promise<DecisionResource> {
+  const { resource, exists } = await findSubject(context, place, action, word, isOffline);
+  if (!exists) throw createMissingError(word);
+  return resource;
+}
+
+function createMissingError(word: string): NotFoundError {
+  return new NotFoundError(`resource "${word}" does not exist`);
+}
+
+/** The resource of an action, existing or not. @throws {NotFoundError} if it cannot be told whether it exists */
+export async function findSubject(context: Context, place: Place, action: string, word: string, isOffline: boolean): Promise<Subject> {
   const operation = findOperation(action);
-  if (operation?.service === 'storage') return await findObject(context, place, word, isOffline);
-  if (operation?.resource === 'none') return { path: readPathAlone(operation, word), kind: 'none', tags: [] };
+  if (operation?.service === 'storage') return { resource: await findObject(context, place, word, isOffline), exists: true };
+  if (operation?.resource === 'none') return { resource: { path: readPathAlone(operation, word), kind: 'none', tags: [] }, exists: true };
   const subject = readSubject(action, word, place.account);
-  const resource = isOffline ? subject : await resolveResource(context, subject.path);
+  const resource = isOffline ? subject : await resolveExisting(context, subject);
+  const path = `/${requestPath(resource, place.account)}`;
   const tags = await place.access.findTags(resource);
-  if (tags === undefined) throw new NotFoundError(`resource "${word}" does not exist`);
-  const paths = (await place.access.listPaths(resource)).map((path) => `/${requestPath({ path }, place.account)}`);
-  return { path: `/${requestPath(resource, place.account)}`, paths, kind: resource.kind, tags };
+  if (tags !== undefined) {
+    const paths = (await place.access.listPaths(resource)).map((each) => `/${requestPath({ path: each }, place.account)}`);
+    return { resource: { path, paths, kind: resource.kind, tags }, exists: true };
+  }
+  if (!isShown(resource)) throw createMissingError(word);
+  if (operation?.method !== 'GET') return { resource: { path, kind: 'member', tags: [] }, exists: false };
+  return { resource: { path, kind: 'missing', tags: await findTagsAbove(place, resource.path) }, exists: false };
 }
 
 /** Returns what conditions compare; values that no option sets are those of the service, if one was asked. */

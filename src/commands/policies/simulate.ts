@@ -7,7 +7,7 @@ import { decide, type Decision } from '../../policy/decide.ts';
 import { explainDecision } from '../../policy/explain.ts';
 import { findCaller, listCallerRoles } from '../../rbac/access.ts';
 import { wantsText } from '../rbac/show.ts';
-import { findPlace, findResource, readConditions } from './place.ts';
+import { findPlace, findSubject, readConditions } from './place.ts';
 import { conditionOptions, fromOption, questionArguments, readAction } from './question.ts';
 
 /** The decision as a record: the answer, its reasons, and the explanation in sentences. */
@@ -45,11 +45,13 @@ export const simulate = command({
     const conditions = readConditions(invocation, action, options);
     const place = await findPlace(invocation, options.from);
     const caller = findCaller(place.access, args.user, place.account);
+    const { resource, exists } = await findSubject(invocation, place, action, args.resource, options.from !== undefined);
+    if (!exists) invocation.warn(`warning: ${args.resource} does not exist`);
     const decision = decide({
       caller,
       roles: listCallerRoles(place.access, caller),
       named: options.withRole.length === 0 ? undefined : options.withRole.flatMap((word) => word.split(',')),
-      resource: await findResource(invocation, place, action, args.resource, options.from !== undefined),
+      resource,
       action,
       context: conditions(place.access.served),
     });

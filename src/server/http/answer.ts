@@ -216,7 +216,9 @@ export async function answer<T extends Operations>(
   const handler = findHandler(options, operation);
   const input = await validate(found, request, target.query, { version, settings: applied, presigned });
   const requireAccess: Call['requireAccess'] = async (other, inputs) => {
-    const path = other.service === 'storage' ? `/${account.login}/${inputs['path'] ?? ''}` : target.path;
+    const named = other.service === 'storage' ? `${account.login}/${inputs['path'] ?? ''}` : (inputs['resource'] ?? '');
+    // In the form of a request, like the paths in other messages.
+    const path = `/${named.split('/').map(encodeURIComponent).join('/')}`;
     await authorise({ ...attempt, operation: other, inputs, path });
   };
   const call: Call = {
