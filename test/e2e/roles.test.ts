@@ -35,6 +35,9 @@ test('members and policies are added and removed one by one; the others stay', a
   const bob = (await user.json<{ id: string }>('users', 'get', 'bob')).id;
   const added = await user.json<Role>('roles', 'update', 'dev', '--add-member', bob.slice(0, 8), '--add-policy', 'read-users', '--wait');
   expect(pick(added)).toEqual({ name: 'dev', members: { alice: true, bob: false }, policies: ['read-keys', 'read-users'] });
+  const stays = await user.here(['roles', 'update', 'dev', '--add-member', 'Alice', '--wait', '-j']);
+  expect(pick(JSON.parse(stays.stdout) as Role)).toMatchObject({ members: { alice: true, bob: false } });
+  expect(stays.stderr).toContain('alice stays a default member; for one who must request the role, add: --remove-member alice');
   const moved = await user.json<Role>(
     'roles',
     'update',
@@ -42,6 +45,8 @@ test('members and policies are added and removed one by one; the others stay', a
     '--add-default-member',
     'bob',
     '--add-member',
+    'alice',
+    '--remove-member',
     'alice',
     '--name',
     'developers',
@@ -84,7 +89,7 @@ test('the form of version 8 is read and written', async () => {
   const old = ['--api-version', '~8'];
   const created = await user.json<Role>('roles', 'create', 'old', '--default-member', 'alice', '--member', 'bob', '--wait', ...old);
   expect(pick(created)).toMatchObject({ members: { alice: true, bob: false } });
-  await user.json('roles', 'update', 'old', '--add-member', 'alice', '--wait', ...old);
+  await user.json('roles', 'update', 'old', '--remove-member', 'alice', '--add-member', 'alice', '--wait', ...old);
   expect(pick(await user.json<Role>('roles', 'get', 'old'))).toMatchObject({ members: { alice: false, bob: false } });
   const { id } = await user.json<{ id: string }>('policies', 'get', 'read-users');
   const bob = await user.json<{ id: string }>('users', 'get', 'bob');

@@ -6,14 +6,15 @@ import { filePath, maybe, one, text, texts, type Values } from '../../cli/parame
 import { changeCommand, deleteCommand, explainUnlisted, getCommand, isForbidden, listCommand } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { isUuid } from '../../base/uuid.ts';
 import { record } from '../../output/kinds.ts';
 import { roleDocument } from '../../rbac/document.ts';
 import { editYaml } from '../rbac/editor.ts';
 import { findRole, isIdLike, lookUpRole, readUuid, requireRole } from '../../lookup/find.ts';
-import { listRoles, type FoundRole, type Member, type Role, type RoleFields } from '../../lookup/role.ts';
+import { listRoles, printMember, type FoundRole, type Member, type Role, type RoleFields } from '../../lookup/role.ts';
 import { requireUnchanged } from '../../rbac/settle.ts';
-import { addMembers, readMembers, removeMembers, resolveMembers, writeMembers } from './members.ts';
+import { addMembers, findKeptDefaults, readMembers, removeMembers, resolveMembers, writeMembers } from './members.ts';
 import { changePolicies, resolvePolicies } from './policies.ts';
 import { tags } from './tags.ts';
 import { createRole, isRoleShown, readCurrentRole, updateRole } from './write.ts';
@@ -147,9 +148,12 @@ async function hasOldRoles(context: Context): Promise<boolean> {
 async function changeLists(context: Context, before: Role, held: FileFields, options: Values<typeof updateOptions>): Promise<RoleFields> {
   const added = await resolveMembers(context, options.addMember, options.addDefaultMember);
   const members = held.members ?? before.members;
+  const kept = removeMembers(members, options.removeMember, before.name);
+  for (const member of findKeptDefaults(kept, added).map(printMember))
+    context.note(`${member} stays a default member; for one who must request the role, add: --remove-member ${quoteShell(member)}`);
   return {
     ...((added.length > 0 || options.removeMember.length > 0) && {
-      members: addMembers(removeMembers(members, options.removeMember, before.name), added),
+      members: addMembers(kept, added),
     }),
     ...((options.addPolicy.length > 0 || options.removePolicy.length > 0) && {
       policies: await changePolicies(context, before, held, options),

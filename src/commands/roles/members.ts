@@ -30,11 +30,16 @@ function isSameMember(a: Member, b: Member): boolean {
   return a.type === b.type && isSameLogin(a.login, b.login);
 }
 
-/** Adds members to a list; one that is in the list already gets its `default` from `added`. */
+/** Adds members to a list. One that is in the list already stays as it is, except that it may become a default member. */
 export function addMembers(members: readonly Member[], added: readonly Member[]): Member[] {
-  const kept = members.filter((member) => !added.some((other) => isSameMember(member, other)));
-  const known = added.map((member) => ({ ...members.find((other) => isSameMember(member, other)), ...member }));
-  return [...kept, ...known];
+  const isByDefault = (member: Member): boolean => added.some((other) => other.default && isSameMember(member, other));
+  const kept = members.map((member) => (isByDefault(member) ? { ...member, default: true } : member));
+  return [...kept, ...added.filter((member) => !members.some((other) => isSameMember(member, other)))];
+}
+
+/** The default members that are to be added as plain ones, and so stay default members. */
+export function findKeptDefaults(members: readonly Member[], added: readonly Member[]): Member[] {
+  return members.filter((member) => member.default && added.some((other) => !other.default && isSameMember(member, other)));
 }
 
 /** Reads members: `plain` have to request the role, `byDefault` have it active by default. */
