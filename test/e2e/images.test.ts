@@ -94,6 +94,13 @@ test('images are imported with their origins, and refusals are the service’s o
   expect([clone.code, clone.stderr]).toEqual([1, expect.stringMatching(/\((ImageNotShared|NotImageOwnerError), request/)]);
   const acl = await user.here(['images', 'share', 'inventory', 'somebody']);
   expect([acl.code, acl.stderr]).toEqual([2, expect.stringContaining('"somebody" is not the UUID of an account')]);
+  const owned = await user.here(['images', 'list', '--owner', 'other']);
+  expect([owned.code, owned.stderr]).toEqual([
+    2,
+    expect.stringMatching(/"other" is not the UUID of an account\nhint: the owner of the account finds its UUID with: cloud account get/),
+  ]);
+  const [own] = await user.json<{ owner: string }[]>('images', 'list');
+  expect(await user.json<object[]>('images', 'list', '--owner', own?.owner.toUpperCase() ?? '')).not.toEqual([]);
   const none = await user.here(['images', 'create', 'web-1', 'web', '1']);
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('"web-1" is not the UUID of an instance')]);
 });

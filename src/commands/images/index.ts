@@ -9,6 +9,7 @@ import { deleteCommand, getCommand, listCommand, listFieldNames } from '../../cl
 import { records, type ColumnSpec } from '../../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
 import { waitForState } from './creation.ts';
+import { readAccounts } from './fields.ts';
 import { pipeline } from './pipeline.ts';
 import { promote } from './promote.ts';
 import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';
@@ -84,7 +85,8 @@ export const images = group({
       },
       fetch: async (invocation) => {
         const { compute, account, options } = invocation;
-        const images = await compute.listImages({ account, ...readFilters(api.listImages, options) });
+        const [owner] = options.owner === undefined ? [] : readAccounts([options.owner]);
+        const images = await compute.listImages({ account, ...readFilters(api.listImages, options), ...(owner && { owner }) });
         return showsFlags(invocation) ? await addFlags(invocation, images) : images;
       },
       examples: [
