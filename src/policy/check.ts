@@ -2,12 +2,12 @@ import { findOtherName } from './actions.ts';
 import { findFormerWord } from './former-words.ts';
 import type { Finding, PlacedFinding } from './finding.ts';
 import { findForms } from './form-check.ts';
-import { findContradictions, findUnsupplied } from './condition-check.ts';
+import { findContradictions, findMoments, findUnsupplied } from './condition-check.ts';
 import { matchesIdentifier } from './evaluate.ts';
 import { nearest as findNearest } from '../base/nearest.ts';
 import { tryRule, type PlacedRule } from './parser.ts';
 import { describePowers } from './powers.ts';
-import { printRule } from './print.ts';
+import { printRule, printWord } from './print.ts';
 import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';
 import type { Identifier } from './rule.ts';
 
@@ -25,7 +25,7 @@ function checkExact(word: string, place: Place, known: ReadonlySet<string>): Pla
   }
   const lower = word.toLowerCase();
   if (lower !== word) {
-    const mended = known.has(lower) ? lower : (findOtherName(lower) ?? findNearest(lower, known) ?? lower);
+    const mended = known.has(lower) ? lower : (findOtherName(lower) ?? findNearest(lower, known) ?? printWord(lower));
     return { message: `actions are in lower case: ${quoteForMessage(word)} never matches, write ${mended}`, place, suggestion: mended };
   }
   const nearest = findOtherName(word) ?? findNearest(word, known);
@@ -92,6 +92,7 @@ function checkPowers({ rule, placeOf }: PlacedRule): PlacedFinding[] {
 
 function checkPlacedRule(text: string, placed: PlacedRule, known: ReadonlySet<string>): PlacedFinding[] {
   const { rule, placeOf } = placed;
+  const { condition } = rule;
   const actions = rule.actions.kind === 'all' ? [] : rule.actions.items;
   const resources = rule.resources?.kind === 'list' ? rule.resources.items : [];
   const words = [
@@ -104,7 +105,7 @@ function checkPlacedRule(text: string, placed: PlacedRule, known: ReadonlySet<st
     ...checkPowers(placed),
     ...findForms(text, placed),
     ...words.filter((finding) => finding !== undefined),
-    ...(rule.condition ? [...findUnsupplied(rule.condition, placeOf), ...findContradictions(rule.condition, placeOf)] : []),
+    ...(condition ? [findUnsupplied, findMoments, findContradictions].flatMap((find) => find(condition, placeOf)) : []),
   ];
 }
 

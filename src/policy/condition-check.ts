@@ -1,13 +1,16 @@
 import { suppliedNames } from './evaluate.ts';
 import { nearest as findNearest } from '../base/nearest.ts';
-import { findType, listComparisons, nameTypes, type Comparison, type Condition, type TypeName } from './rule.ts';
+import { readDate } from './moments.ts';
+import { printCondition } from './print.ts';
+import { findType, listComparisons, type Comparison, type Condition, type TypeName } from './rule.ts';
 import { quoteForMessage, type Place } from './syntax-error.ts';
 import { types } from './values.ts';
 import type { PlacedFinding } from './finding.ts';
 
 type PlaceOf = (node: object) => Place;
 
-const usableNames = new Set([...suppliedNames, ...nameTypes.keys()]);
+/** Names that some request has: `fromjob` has a value when a task of a job reads an object. Others, such as `owner`, have a type alone. */
+const usableNames = new Set([...suppliedNames, 'fromjob']);
 
 /** Comparisons of names that no request has; a rule with one never allows. */
 export function findUnsupplied(condition: Condition, placeOf: PlaceOf): PlacedFinding[] {
@@ -16,8 +19,51 @@ export function findUnsupplied(condition: Condition, placeOf: PlaceOf): PlacedFi
     .map((comparison) => {
       const nearest = findNearest(comparison.name, usableNames);
       const hint = nearest === undefined ? '' : `: did you mean ${nearest}?`;
-      const message = `no request has a ${quoteForMessage(comparison.name)}, and a rule that compares a missing name grants nothing${hint}`;
+      const article = /^[aeiou]/i.test(comparison.name) ? 'an' : 'a';
+      const message = `no request has ${article} ${quoteForMessage(comparison.name)}, and a rule that compares a missing name grants nothing${hint}`;
       return { message, place: placeOf(comparison) };
+    });
+}
+
+const momentNames = ['requesttime', 'date', 'day', 'time'];
+
+/** The date of a day or of a year, at midnight UTC, and of the next one, as `2026-01-31`; undefined for a date with a time. */
+function readSpan(text: string): [from: string, until: string] | undefined {
+  const from = readDate(text);
+  if (from === undefined || !/^\d{4}(?:[-/]\d{2}[-/]\d{2})?$/.test(text)) return undefined;
+  const next = new Date(from);
+  if (/^\d{4}$/.test(text)) next.setUTCFullYear(next.getUTCFullYear() + 1);
+  else next.setUTCDate(next.getUTCDate() + 1);
+  const [first, last] = [new Date(from), next].map((date) => date.toISOString().slice(0, 10));
+  return first === undefined || last === undefined || last.startsWith('+') ? undefined : [first, last];
+}
+
+/** The comparison as ranges, in parentheses; undefined if one of its values has a time. */
+function writeRanges(comparison: Comparison): string | undefined {
+  const spans = comparison.values.map(readSpan).filter((span) => span !== undefined);
+  if (spans.length < comparison.values.length) return undefined;
+  const compare = (operator: '<' | '>=', value: string): Comparison => ({ ...comparison, operator, values: [value] });
+  const isDifferent = comparison.operator === '!=';
+  const ranges = spans.map(([from, until]): Condition => {
+    if (isDifferent) return { kind: 'or', any: [compare('<', from), compare('>=', until)] };
+    return { kind: 'and', all: [compare('>=', from), compare('<', until)] };
+  });
+  const [first, ...others] = ranges;
+  if (first === undefined) return undefined;
+  return `(${printCondition(others.length === 0 ? first : { kind: 'or', any: ranges })})`;
+}
+
+/** Comparisons of the time of a request with a date by `=`, `!=` or `IN`: a date is one millisecond, so that they have nearly always one result. */
+export function findMoments(condition: Condition, placeOf: PlaceOf): PlacedFinding[] {
+  return listComparisons(condition)
+    .filter(({ name, operator }) => momentNames.includes(name) && (operator === '=' || operator === '!=' || operator === 'IN'))
+    .filter((comparison) => findType(comparison) === 'date')
+    .map((comparison) => {
+      const suggestion = writeRanges(comparison);
+      const result = comparison.operator === '!=' ? 'true' : 'false';
+      const instead = suggestion ?? 'a range with >= and <';
+      const message = `a date is compared to the millisecond, so that this is practically always ${result}: write ${instead}`;
+      return { message, place: placeOf(comparison), ...(suggestion !== undefined && { suggestion }) };
     });
 }
 
@@ -52,7 +98,7 @@ function narrow(range: Range, { operator }: Comparison, value: number | string):
 
 /** `requesttime` and the names derived from it are one moment on several scales, so they are told apart by type. */
 function nameScale(comparison: Comparison, type: TypeName): string {
-  const moment = ['requesttime', 'date', 'day', 'time'].includes(comparison.name);
+  const moment = momentNames.includes(comparison.name);
   return `${moment ? 'requesttime' : comparison.name}::${type}`;
 }
 

@@ -30,7 +30,7 @@ export interface RuleRequest {
   /** Names of the roles that are active. */
   activeRoles?: readonly string[] | undefined;
   datacenter?: string | undefined;
-  /** Further names that conditions may use, such as `owner`, `overwrite`, `fromjob`; the names above take precedence. */
+  /** Further names that conditions may use, such as `fromjob`; the names above take precedence. */
   conditions?: Readonly<Record<string, unknown>> | undefined;
 }
 

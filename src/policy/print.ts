@@ -19,7 +19,7 @@ function quote(text: string): string {
 }
 
 /** Quotes a word unless every implementation of the language reads it as one word. */
-function printWord(text: string): string {
+export function printWord(text: string): string {
   const bare = /^[^\s,():"*\\/=<>!][^\s,()"*\\=<>!]*$/.test(text) && !text.includes('::') && !text.endsWith(':');
   return bare && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }

@@ -60,7 +60,7 @@ export const policies: Guide = {
             ['array', 'CONTAINS'],
           ],
         },
-        'The names `date`, `day`, `time`, `sourceip`, `method`, `owner`, `fromjob`, `overwrite`, `user-agent` and `activeroles` need no type.',
+        'The names `date`, `day`, `time`, `sourceip`, `method`, `fromjob`, `user-agent` and `activeroles` need no type. `fromjob` has a value only when a task of a job reads an object.',
       ],
     },
     {

@@ -83,6 +83,29 @@ const findings: [rule: string, severity: 'error' | 'warning', offset: number, le
   ['CAN getkey IF time > 08:00:00 AND requesttime::time < 08:00:00', 'warning', 34, 28, 'is never true'],
   ['CAN getkey IF time >= 08:00:00 AND time < 8:00:00', 'warning', 35, 14, 'is never true'],
   ['CAN getkey IF method = GET OR (method = GET AND method = PUT)', 'warning', 48, 12, 'is never true'],
+  ['CAN getkey IF owner = bob', 'warning', 14, 11, 'no request has an "owner", and a rule that compares a missing name grants nothing'],
+  ['CAN putobject AND putmetadata IF overwrite = true', 'warning', 33, 16, 'no request has an "overwrite"'],
+  [
+    'CAN getkey WHEN requesttime::date = 2026-12-31',
+    'warning',
+    16,
+    30,
+    'a date is compared to the millisecond, so that this is practically always false: write (requesttime::date >= 2026-12-31 AND ',
+    '(requesttime::date >= 2026-12-31 AND requesttime::date < 2027-01-01)',
+  ],
+  ['CAN getkey WHEN NOT date != 2024/02/28', 'warning', 20, 18, 'practically always true', '(date < 2024-02-28 OR date >= 2024-02-29)'],
+  [
+    'CAN getkey WHEN date IN (2026, 2028-02-29) AND day = mon',
+    'warning',
+    16,
+    26,
+    'practically always false',
+    '(date >= 2026-01-01 AND date < 2027-01-01 OR date >= 2028-02-29 AND date < 2028-03-01)',
+  ],
+  ['CAN getkey WHEN date = 2026-12-31T10:00:00Z', 'warning', 16, 27, 'write a range with >= and <'],
+  ['CAN getkey WHEN date = 9999-12-31', 'warning', 16, 17, 'write a range with >= and <'],
+  ['CAN "AND"', 'warning', 4, 5, '"AND" never matches, write "and"', '"and"'],
+  ['CAN "Do It"', 'warning', 4, 7, 'write "do it"', '"do it"'],
   ['CAN getkey IF date > 2026-02-01 AND date < 2026-01-01', 'warning', 36, 17, 'is never true'],
 ];
 
@@ -92,6 +115,13 @@ test.each(findings)('%s: %s at %d', (rule, severity, offset, length, message, su
   expect(finding).toMatchObject({ severity, place: { rule: 0, offset, length } });
   expect(finding?.message).toContain(message);
   expect(finding?.suggestion).toBe(suggestion);
+});
+
+test.each(findings.filter(([, , , , , suggestion]) => suggestion !== undefined))('the suggestion for %s can be parsed', (rule) => {
+  const [{ place, suggestion = '' } = { place: { offset: 0, length: 0 } }] = checkRules([rule], known);
+  const corrected = rule.slice(0, place.offset) + suggestion + rule.slice(place.offset + place.length);
+  const errors = checkRules([corrected], known).filter(({ severity }) => severity === 'error');
+  expect([corrected, errors]).toEqual([corrected, []]);
 });
 
 describe('a right that gives full control is named, with the way', () => {
