@@ -34,6 +34,21 @@ export function readRemotePath(text: string, account: string): RemotePath {
   return { account: login, path: parts.join('/') };
 }
 
+/** @throws {UsageError} for a path in `uploads`: a service may take whatever is put there for a part of a multipart upload */
+export function assertStorable(target: RemotePath): void {
+  if (!/^uploads(?:\/|$)/.test(target.path)) return;
+  throw new UsageError(`${printRemotePath(target)} is in the directory of multipart uploads, where services only accept parts`, {
+    hint: 'give a path such as logs/a.gz; to store a part: cloud mpu put-part',
+  });
+}
+
+/** Reads the path of an object or a directory to be created, as `readRemotePath`. @throws {UsageError} also for a path in `uploads` */
+export function readTargetPath(text: string, account: string): RemotePath {
+  const target = readRemotePath(text, account);
+  assertStorable(target);
+  return target;
+}
+
 /** The absolute path: `/login/stor/a`. */
 export function printRemotePath({ account, path }: RemotePath): string {
   return path === '' ? `/${account}` : `/${account}/${path}`;

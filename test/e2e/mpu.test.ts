@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { useShared } from '../support/shared-service.ts';
 
 const user = useShared('--http');
@@ -98,4 +98,41 @@ test('length and MD5 of the object to come are declared at the beginning and com
   expect((await user.here(['mpu', 'commit', wrong])).stderr).toContain('declared as content-length');
   expect((await user.here(['mpu', 'commit', right])).code).toBe(0);
   expect((await user.here(['stor', 'cat', 'declared'])).stdout).toBe('declared');
+});
+
+describe('the directory of uploads', () => {
+  let id = '';
+  let place = '';
+  beforeAll(async () => {
+    user.write('file', 'file');
+    id = await create('never');
+    place = `/demo/uploads/${id.slice(0, 3)}/${id}`;
+    user.write(`folder/uploads/${id.slice(0, 3)}/${id}/3`, 'file');
+    await user.shell('tar cf folder.tar folder');
+    await user.line('cloud stor put -q file source; cloud stor mkdir -p kept; cloud stor snapshot create kept@one -q');
+  });
+
+  test.each([
+    'stor mv source PART',
+    'stor cp source PART',
+    'stor cp -n source PART',
+    'stor ln source PART',
+    'stor put file PART',
+    'stor put -r folder PART',
+    'stor put -r folder ~~/uploads',
+    'stor put -T -r folder stor:~~',
+    'stor put file other --backup-dir PART',
+    'stor put --untar folder.tar PART',
+    'stor sync folder stor:PART',
+    'stor sync folder stor:~~',
+    'stor mkdir -p PART',
+    'stor snapshot restore kept@one --to PART',
+    'mpu create PART',
+    'mpu upload file PART',
+  ])('only parts are stored there: %s', async (line) => {
+    const { code, stderr } = await user.here(line.replace('PART', `${place}/3`).split(' '));
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining('is in the directory of multipart uploads')]);
+    expect(await user.json('mpu', 'parts', id)).toEqual([]);
+    expect((await user.here(['stor', 'cat', 'source'])).stdout).toBe('file');
+  });
 });

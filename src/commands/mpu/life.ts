@@ -7,7 +7,7 @@ import { isMissing, unlessMissing, UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findUpload, getUpload, listUploads } from '../../transfer/upload/find-upload.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
-import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { baseName, joinPath, printRemotePath, quoteRemotePath, readTargetPath } from '../../transfer/path.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { tryAgain } from '../../transfer/retry.ts';
 import { commitUpload, createUpload, listParts, partsDirectory, type UploadPlace } from '../../transfer/upload/parts.ts';
@@ -25,7 +25,7 @@ export const create = command({
   options: storeOptions,
   run: async (invocation) => {
     const { args, options, storage, account, note } = invocation;
-    const target = readRemotePath(args.path, account);
+    const target = readTargetPath(args.path, account);
     if (args.path.endsWith('/'))
       throw new UsageError(`${args.path} is a directory: the object needs a name`, {
         hint: `give its full path: cloud mpu create ${quoteRemotePath(joinPath(target, 'NAME'))}`,

@@ -8,7 +8,7 @@ import { record, records } from '../../output/kinds.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { findUpload } from '../../transfer/upload/find-upload.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
-import { baseName, parentOf, printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { baseName, parentOf, printRemotePath, readTargetPath } from '../../transfer/path.ts';
 import { tryAgain } from '../../transfer/retry.ts';
 import { openSource, readWholeFile, watchBytes, type Source } from '../../transfer/local/source.ts';
 import { checkPartNumber, listParts, putPart as sendPart, type PutOptions, type Stored } from '../../transfer/upload/parts.ts';
@@ -96,7 +96,7 @@ export const upload = command({
   options: { parents: flag('Create missing parent directories', { short: 'p' }), ...storeOptions, ...transferOptions },
   run: async (invocation) => {
     const { args, options, account, note, world, resumed } = invocation;
-    const path = readRemotePath(args.path, account);
+    const path = readTargetPath(args.path, account);
     // The path of a resumed upload names the object, even if somebody has created a directory there since.
     const target = (await chooseTarget(invocation, [args.file], args.path, path, resumed !== undefined))(args.file);
     const source: Source =

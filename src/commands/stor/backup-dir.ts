@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { text } from '../../cli/parameters.ts';
 import { isSystemError, UsageError } from '../../base/errors.ts';
+import { assertStorable } from '../../transfer/path.ts';
 import type { Filter, Side } from '../../transfer/sync/tree.ts';
 import { readSide, type Sides } from './sides.ts';
 
@@ -46,6 +47,7 @@ function isLeftOut(filter: Filter, rel: string): boolean {
 export function readBackupDir(sides: Sides, word: string | undefined, filter: Filter): Side | undefined {
   if (word === undefined) return undefined;
   const directory = readSide(sides, word);
+  if (directory.kind === 'remote') assertStorable(directory.root);
   const { from, to } = sides;
   if (directory.kind !== to.kind || (directory.kind === 'remote' && to.kind === 'remote' && directory.profile !== to.profile))
     throw new UsageError(`--backup-dir: ${word} is not on the same side as the target`, {

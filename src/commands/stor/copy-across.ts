@@ -5,7 +5,7 @@ import type { Work } from '../../config/journal-file.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
-import { baseName, joinPath, parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { assertStorable, baseName, joinPath, parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { createBetween } from '../../transfer/sync/between.ts';
 import { syncSides } from '../../transfer/sync/run.ts';
 import { engineAt, type Side } from '../../transfer/sync/tree.ts';
@@ -126,6 +126,7 @@ export async function copyAcross(invocation: Context, words: readonly string[], 
   if (from.kind !== 'remote' || to.kind !== 'remote') throw new UsageError('cp copies between services', { hint: 'cloud stor sync' });
   const found = await requireThere(from.origin?.storage ?? context.storage, from.root);
   const root = await choosePlace(context, from.root, to.root, target, options.noTargetDirectory);
+  assertStorable(root);
   const declare = (): Work => declareAcross(source, to, root, options);
   if (found.type === 'object') return await copyOne(invocation, context, { from, to: root, found, options, declare });
   if (!options.recursive)

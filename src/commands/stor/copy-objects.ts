@@ -1,4 +1,4 @@
-import { findSameObject, linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
+import { assertCopied, findSameObject, linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Entry } from '../../config/journal.ts';
@@ -53,7 +53,8 @@ export async function copyObject(
     options.note?.(`${printRemotePath(to)} exists: left alone`);
     return undefined;
   }
-  const { how, etag } = linked;
+  const { how, etag, isSame } = linked;
+  if (options.verb === 'mv' && !isSame) await assertCopied(engine, step);
   noteCopied(notes, step, etag);
   return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
 }
@@ -74,7 +75,7 @@ function linkAgain(entry: Entry): typeof linkUnlessOther {
       // The interrupted run may have created the link.
       const etag = await findSameObject(engine, step, options.copiesThrough);
       if (etag === undefined) throw createChangedMeanwhileError(step.to);
-      return { how: 'link', etag };
+      return { how: 'link', etag, isSame: true };
     }
   };
 }

@@ -4,7 +4,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { createFolder, type Folder, type Making } from '../../transfer/tree/folders.ts';
 import type { TagKeeper } from '../../transfer/tree/keep-tags.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { baseName, joinPath, printRemotePath, quoteRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import type { Tally } from './engine.ts';
@@ -82,7 +82,7 @@ export async function chooseTargets(
   asItself: boolean,
   willBeDirectory = false,
 ): Promise<Map<RemotePath, RemotePath>> {
-  const target = readRemotePath(word, account);
+  const target = readTargetPath(word, account);
   const isDirectory = willBeDirectory || (await inspect(storage, target))?.type === 'directory';
   const into = !asItself && (isDirectory || sources.length > 1 || word.endsWith('/'));
   if (into && !isDirectory)

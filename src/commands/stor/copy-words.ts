@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, readRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { requireSameObject } from '../../transfer/tree/link.ts';
 import { chooseTargets, planSources } from './copy-plan.ts';
 import { createEngine, createTally, transferOptions, type TransferValues } from './engine.ts';
@@ -49,7 +49,7 @@ export function splitWords(words: readonly string[], hasList: boolean): { source
 
 /** The sources and targets of an earlier run. */
 export function readTargets({ placed }: Entry, account: string): Map<RemotePath, RemotePath> {
-  return new Map(placed.map(([from, to]) => [readRemotePath(from, account), readRemotePath(to, account)]));
+  return new Map(placed.map(([from, to]) => [readRemotePath(from, account), readTargetPath(to, account)]));
 }
 
 /** The journal entry of a `cp` or `mv`. */
@@ -114,6 +114,6 @@ export async function prepareTargets(
 
 /** Creates the parents of a target if requested; a dry run only checks. */
 export async function makeParents({ storage, account }: Context, target: string, isWanted: boolean, dryRun = false): Promise<void> {
-  const path = readRemotePath(target, account);
+  const path = readTargetPath(target, account);
   if (isWanted) await makeWithParents(storage, target.endsWith('/') ? path : parentOf(path), dryRun);
 }

@@ -9,7 +9,7 @@ import { makeFolder } from '../../transfer/tree/folders.ts';
 import { decodeValue } from '../../transfer/tree/headers.ts';
 import type { Inspected } from '../../transfer/inspect.ts';
 import { listEntries } from '../../transfer/tree/list.ts';
-import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { baseName, joinPath, printRemotePath, quoteRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { listOption, readingNames, readNames } from './names.ts';
 import { explainParent, inspectRoot, requireThere } from './paths.ts';
 import { showRows } from '../../cli/rows.ts';
@@ -167,7 +167,7 @@ export const makeDirectory = command({
     const { args, options, account, note, storage } = invocation;
     const attempts = createAttempts(invocation, args.path.length);
     const rows = attempts.rows(args.path, async (word): Promise<Row> => {
-      const path = readRemotePath(word, account);
+      const path = readTargetPath(word, account);
       const made = await explainParent(
         () => makeFolder(storage, path, { parents: options.parents }),
         `cloud stor mkdir -p ${quoteRemotePath(path)}`,

@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
-import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { printRemotePath, readRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { everything } from '../../transfer/sync/tree.ts';
 import { assertWithin } from './copy-any.ts';
 import { areApart, chooseTargets } from './copy-plan.ts';
@@ -42,7 +42,7 @@ export const link = command({
       const linkAs = (to: RemotePath, etag?: string): ReturnType<typeof copyObject> =>
         copyObject({ engine }, { kind: 'object', from: source, to, etag, folder: undefined }, values);
       const mayBeNew = !options.noClobber && !args.target.endsWith('/');
-      const copied = (mayBeNew ? await tryLink(source, readRemotePath(args.target, account), linkAs) : undefined) ?? (await look());
+      const copied = (mayBeNew ? await tryLink(source, readTargetPath(args.target, account), linkAs) : undefined) ?? (await look());
       if (copied) note(`${copied.from} -> ${copied.to}`);
       return copied;
 

@@ -2,7 +2,7 @@ import { createContradiction, UsageError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { checkPrecondition, hasCondition } from '../../transfer/precondition.ts';
 import { createBackup } from '../../transfer/sync/backup.ts';
 import type { Source } from '../../transfer/local/source.ts';
@@ -34,7 +34,7 @@ export function readPutBackup(
 ): PutBackup | undefined {
   if (backupDir === undefined) return undefined;
   if (noClobber) throw createContradiction('--no-clobber', '--backup-dir');
-  const directory = readRemotePath(backupDir, account);
+  const directory = readTargetPath(backupDir, account);
   const [first] = places;
   const root = places.length === 1 && first?.isTree === true ? first.target : parentOf(first?.target ?? directory);
   if (!root) throw new UsageError('--backup-dir: the target is not an object');

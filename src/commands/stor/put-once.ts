@@ -6,7 +6,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import type { FileSource, Source } from '../../transfer/local/source.ts';
 import { hashFile } from '../../transfer/local/walk.ts';
-import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { printRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
 import { findReplaceable } from './unnoted-target.ts';
@@ -84,7 +84,7 @@ export async function putOnce(
 /** The targets of an earlier run's files. */
 export function readPlaces({ placed }: Entry, account: string): (file: string) => RemotePath {
   const targets = new Map(placed);
-  return (file) => readRemotePath(targets.get(file) ?? '', account);
+  return (file) => readTargetPath(targets.get(file) ?? '', account);
 }
 
 /** True if the bytes of a file can be read only once: a pipe, a device, stdin. */

@@ -6,7 +6,7 @@ import { createContradiction, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { walkLocal } from '../../transfer/local/walk.ts';
 import { readManifest } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
@@ -156,7 +156,7 @@ export const put = command({
       });
     }
     const target = args.file.at(-1) ?? '';
-    const path = readRemotePath(target, account);
+    const path = readTargetPath(target, account);
     if (options.untar && options.backupDir !== undefined) throw createContradiction('--untar', '--backup-dir');
     if (options.untar) return await putTar(invocation, args.file.slice(0, -1), path, options);
     const files = resumed ? resumed.placed.map(([source]) => source) : args.file.slice(0, -1);

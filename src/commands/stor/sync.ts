@@ -4,6 +4,7 @@ import { one } from '../../cli/parameters.ts';
 import { records, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
+import { assertStorable } from '../../transfer/path.ts';
 import { writeHead } from '../../transfer/sync/plan.ts';
 import { writeStep, type Step } from '../../transfer/sync/steps.ts';
 import { readBackupDir } from './backup-dir.ts';
@@ -49,6 +50,7 @@ export const sync = command({
     const comparison = chooseComparison(options);
     const sides = readSides(invocation, { from: args.source, to: args.target });
     const { from, to, context } = sides;
+    if (to.kind === 'remote') assertStorable(to.root);
     // An earlier version may have accepted other options.
     if (!invocation.resumed) checkSyncOptions(options, sides);
     const filter = await readFilter(invocation, options);

@@ -10,7 +10,7 @@ import { joinPath, parentOf, printRemotePath, type RemotePath } from '../path.ts
 import { isConditionFailed } from '../precondition.ts';
 import { makeFolder } from '../tree/folders.ts';
 import { createTagKeeper, type Tagging } from '../tree/keep-tags.ts';
-import { linkUnlessOther } from '../tree/link.ts';
+import { assertCopied, linkUnlessOther } from '../tree/link.ts';
 import { createChangedError, expectState, isExpected, type Expected, type Step } from './steps.ts';
 import type { Side } from './tree.ts';
 
@@ -142,7 +142,9 @@ function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, { c
       const to = joinPath(root, name);
       await makeParent(to);
       try {
-        await linkUnlessOther(engine, { from: path, to, etag }, { copiesThrough, tagging: await tags.choose(path, to) });
+        const step = { from: path, to, etag };
+        const { isSame } = await linkUnlessOther(engine, step, { copiesThrough, tagging: await tags.choose(path, to) });
+        if (!isSame) await assertCopied(engine, step);
         return;
       } catch (error) {
         if (!isConditionFailed(error)) throw error;

@@ -3,7 +3,7 @@ import type { StorageClient } from '../../client/client.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import { inspect, inspectReadable, type Inspected } from '../inspect.ts';
-import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
+import { assertStorable, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
 import { decodeStoredOfFolder, encodeHeaders } from './headers.ts';
 import { withTags, type Tagging } from './keep-tags.ts';
@@ -97,6 +97,7 @@ export async function makeFolder(storage: StorageClient, path: RemotePath, optio
   const { parents = false, tag, dryRun = false } = options;
   const named = parents ? await inspectIfAllowed(storage, path) : (await inspect(storage, path))?.type;
   if (isDirectoryThere(path, named)) return false;
+  assertStorable(path);
   const missing = parents ? await findMissing(storage, path) : [];
   if (dryRun) {
     if (!parents) await assertParent(storage, path);

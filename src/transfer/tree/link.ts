@@ -6,7 +6,7 @@ import { openObject, readObject } from '../download/download.ts';
 import { isStoredHeader } from './headers.ts';
 import { withTags, type Tagging } from './keep-tags.ts';
 import { inspect } from '../inspect.ts';
-import { encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
+import { assertStorable, encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 import { checkPrecondition, isConditionFailed, type Precondition } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
 
@@ -34,6 +34,8 @@ export interface LinkStep {
 export interface Linked {
   readonly how: 'link' | 'copy';
   readonly etag: string;
+  /** True if a response showed that the target has the content of the source. */
+  readonly isSame: boolean;
 }
 
 /** True if a service refuses links in general, or between these accounts. */
@@ -63,9 +65,10 @@ export async function copyThrough(
   target: RemotePath,
   options: LinkCondition & Pick<LinkOptions, 'tagging'>,
 ): Promise<Linked> {
+  assertStorable(target);
   const { tagging, ...condition } = options;
   return await trackTransfer(engine, printRemotePath(target), undefined, async (ticket) => {
-    const copy = async (roleTag?: string): Promise<Headers> => {
+    const copy = async (roleTag?: string): Promise<Linked> => {
       const opened = await openObject(source.engine, source.path, source.etag);
       const stored = await engine.storage
         .putObject({
@@ -83,14 +86,14 @@ export async function copyThrough(
           await closeBody(opened.body);
           throw error;
         });
-      const { 'computed-md5': computed = opened.md5 } = stored;
-      if (computed === opened.md5 || opened.md5 === undefined) return stored;
+      const { 'computed-md5': computed, etag = '' } = stored;
+      if (computed === undefined || opened.md5 === undefined) return { how: 'copy', etag, isSame: false };
+      if (computed === opened.md5) return { how: 'copy', etag, isSame: true };
       throw new NetworkError(`${printRemotePath(target)} was damaged in transit: the MD5 at the service differs`, {
         code: 'DamagedUpload',
       });
     };
-    const response = await withTags(tagging, (roleTag) => tryAgain(() => copy(roleTag), engine));
-    return { how: 'copy', etag: response['etag'] ?? '' };
+    return await withTags(tagging, (roleTag) => tryAgain(() => copy(roleTag), engine));
   });
 }
 
@@ -101,17 +104,18 @@ export async function copyThrough(
  */
 export async function linkObject(
   engine: Engine,
-  { from: source, to: target }: LinkStep,
+  { from: source, to: target, etag: version }: LinkStep,
   { copiesThrough, isChecked = false, tagging, ifMatch, ifNoneMatch }: LinkCondition & LinkOptions,
 ): Promise<Linked> {
+  assertStorable(target);
   // Services compare `If-Match` with the etag of the source: the version of the target is checked directly before the request.
   if (ifMatch !== undefined && !isChecked) await checkPrecondition(engine.storage, target, { ifMatch });
   const condition = { ifNoneMatch };
   try {
     const location = encodeRemotePath(source);
     const link = (roleTag?: string) => tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, roleTag, location }), engine);
-    const response = await withTags(tagging, link);
-    return { how: 'link', etag: response['etag'] ?? '' };
+    const { etag = '' } = await withTags(tagging, link);
+    return { how: 'link', etag, isSame: etag !== '' && etag === version };
   } catch (error) {
     if (!isLinkRefused(error, source, target)) throw error;
     if (copiesThrough) return await copyThrough(engine, { engine, path: source }, target, { ifMatch, ifNoneMatch, tagging });
@@ -135,22 +139,31 @@ export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options
     if (!isConditionFailed(error)) throw error;
     // The link may have been created by an attempt whose response was lost.
     const there = await inspect(engine.storage, to);
-    if (etag !== undefined && there?.headers['etag'] === etag) return { how: 'link', etag };
+    if (etag !== undefined && there?.headers['etag'] === etag) return { how: 'link', etag, isSame: true };
     throw refusal;
   }
 }
 
-/** The etag at `to` if the object is there already: by its etag or, where `copiesThrough` made a copy, by its MD5. */
+/** The etag at `to` if the object is there already: by its etag or, if it may be a copy, by its MD5. */
 export async function findSameObject(
   { storage }: Pick<Engine, 'storage'>,
   { from, to, etag }: LinkStep,
-  copiesThrough: boolean,
+  mayBeCopy: boolean,
 ): Promise<string | undefined> {
   const there = (await inspect(storage, to))?.headers ?? {};
   if (etag !== undefined && there['etag'] === etag) return etag;
   const md5 = there['content-md5'];
-  if (!copiesThrough || md5 === undefined) return undefined;
+  if (!mayBeCopy || md5 === undefined) return undefined;
   return (await inspect(storage, from))?.headers['content-md5'] === md5 ? there['etag'] : undefined;
+}
+
+/** @throws {NetworkError} unless the target has the content of the source, which is about to be deleted or replaced */
+export async function assertCopied(engine: Pick<Engine, 'storage'>, step: LinkStep): Promise<void> {
+  if ((await findSameObject(engine, step, true)) !== undefined) return;
+  throw new NetworkError(`${printRemotePath(step.to)} does not have the content of ${printRemotePath(step.from)}: the source is kept`, {
+    code: 'DamagedUpload',
+    hint: `check the target: cloud stor stat ${quoteRemotePath(step.to)}`,
+  });
 }
 
 /** Returns the etag of the same object at the target. @throws {ApiError} 412 when another object exists there */
@@ -176,6 +189,6 @@ export async function linkUnlessOther(engine: Engine, step: LinkStep, options: L
     return await linkWhereNothingIs(engine, step, options);
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
-    return { how: 'link', etag: await requireSameObject(engine, step, options) };
+    return { how: 'link', etag: await requireSameObject(engine, step, options), isSame: true };
   }
 }

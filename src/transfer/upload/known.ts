@@ -8,7 +8,7 @@ import type { Engine } from '../engine.ts';
 import { inspect, type Inspected } from '../inspect.ts';
 import type { FileSource, Source } from '../local/source.ts';
 import { hashFile } from '../local/walk.ts';
-import { encodeRemotePath, printRemotePath, readRemotePath, type RemotePath } from '../path.ts';
+import { assertStorable, encodeRemotePath, printRemotePath, readRemotePath, type RemotePath } from '../path.ts';
 import { encodeHeaders } from '../tree/headers.ts';
 import { pickStoredHeaders } from '../tree/link.ts';
 import type { PutOptions, Stored } from './parts.ts';
@@ -168,6 +168,7 @@ export function createKnownStore(file: string): KnownStore {
 
   return {
     store: async (engine, source, target, options) => {
+      assertStorable(target);
       if (!mayLink(source, options)) return await uploadObject(engine, source, target, options);
       const done = sizes.has(source.size) ? await tryLink(engine, known, source, target, options) : undefined;
       if (done) linked += 1;

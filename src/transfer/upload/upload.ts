@@ -7,7 +7,7 @@ import { assertParent } from '../tree/folders.ts';
 import { encodeHeaders } from '../tree/headers.ts';
 import type { PutOptions, Stored } from './parts.ts';
 import { largeFile, uploadParts, uploadStream } from './multipart.ts';
-import { printRemotePath, type RemotePath } from '../path.ts';
+import { assertStorable, printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
 import { checkPrecondition, hasCondition } from '../precondition.ts';
 import { mayBeQuick, uploadQuickly } from './quick.ts';
@@ -126,6 +126,7 @@ async function uploadSource(engine: Engine, source: Source, target: RemotePath, 
  * @throws {NetworkError} `DamagedUpload` when the service still computed another MD5 after all retries
  */
 export async function uploadObject(engine: Engine, source: Source, target: RemotePath, options: PutOptions): Promise<Stored> {
+  assertStorable(target);
   const size = source.kind === 'file' ? source.size : undefined;
   try {
     return await trackTransfer(engine, printRemotePath(target), size, (ticket) => uploadSource(engine, source, target, options, ticket));

@@ -5,7 +5,7 @@ import { andThen } from '../../../base/iterate.ts';
 import { records } from '../../../output/kinds.ts';
 import type { Engine } from '../../../transfer/engine.ts';
 import { inspect } from '../../../transfer/inspect.ts';
-import { joinPath, printRemotePath, readRemotePath, type RemotePath } from '../../../transfer/path.ts';
+import { assertStorable, joinPath, printRemotePath, readTargetPath, type RemotePath } from '../../../transfer/path.ts';
 import { compareSnapshots, restoreFolderHeaders, snapshotSide } from '../../../transfer/snapshot/restore.ts';
 import { isInSnapshots } from '../../../transfer/snapshot/place.ts';
 import type { Step } from '../../../transfer/sync/steps.ts';
@@ -30,6 +30,7 @@ interface Restoring {
 
 /** @returns true if the target exists @throws {UsageError} for an invalid target */
 async function findTarget(engine: Engine, target: RemotePath): Promise<boolean> {
+  assertStorable(target);
   if (isInSnapshots(target)) throw new UsageError(`${printRemotePath(target)} is the directory of snapshots: restore to another directory`);
   const found = await inspect(engine.storage, target);
   if (found?.type === 'object') throw new UsageError(`${printRemotePath(target)} is an object, not a directory`);
@@ -83,7 +84,7 @@ export const restore = command({
   },
   run: async (invocation) => {
     const { args, options, account } = invocation;
-    const target = options.to === undefined ? undefined : readRemotePath(options.to, account);
+    const target = options.to === undefined ? undefined : readTargetPath(options.to, account);
     const filter = await readFilter(invocation, options);
     const restoring = { word: args.snapshot, target, filter, deletes: options.delete, copy: options.copy };
     const rehearse = (tally: Tally): AsyncGenerator<Step> =>
