@@ -79,7 +79,7 @@ const groups = [
     'base/(lock|order|private-files)',
     'config/(cache|files|paths|profiles|state)',
     'client/request',
-    'transfer/path',
+    'transfer/(entry-type|path)',
     'api/(aliases|message|operation)',
   ),
   // Every request.

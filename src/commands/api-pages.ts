@@ -1,11 +1,6 @@
-import type { ByteStream, HttpResponse } from '../api/message.ts';
+import type { ByteStream } from '../api/message.ts';
 import { NetworkError } from '../base/errors.ts';
 import { readLines } from '../client/response.ts';
-
-/** True for a page of a listing (object storage, section 4, ListDirectory and ListJobs). */
-export function isPage({ headers }: HttpResponse): boolean {
-  return headers['content-type']?.replaceAll(' ', '').startsWith('application/x-json-stream;type=directory') === true;
-}
 
 function readName(line: string): string {
   try {

@@ -6,7 +6,8 @@ import { checkBody, readError } from '../client/response.ts';
 import { encodeQuery } from '../client/request.ts';
 import { createContradiction, UsageError } from '../base/errors.ts';
 import { bytes, record } from '../output/kinds.ts';
-import { isPage, joinPages } from './api-pages.ts';
+import { isListing } from '../transfer/entry-type.ts';
+import { joinPages } from './api-pages.ts';
 import { encodeTyped, explainPath, readPath, setMarker } from './api-path.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'];
@@ -101,7 +102,7 @@ const call = command({
     // The response to HEAD has the MD5 of a body that is not sent.
     const checked = method === 'HEAD' ? response.body : checkBody(response, url);
     if (response.status >= 400) throw explainPath(await readError(response, { url, now: world.now }), given);
-    if (!options.paginate || !isPage(response)) return bytes(printResponse(response, checked, options.include));
+    if (!options.paginate || !isListing(response.headers)) return bytes(printResponse(response, checked, options.include));
     const pages = joinPages(checked, async (marker) => {
       const next = await client.request({ method, target: setMarker(target, marker), headers });
       if (next.status >= 400) throw await readError(next, { url, now: world.now });

@@ -4,6 +4,7 @@ import type { StorageClient } from '../client/client.ts';
 import { ApiError, unlessMissing } from '../base/errors.ts';
 import { lacks, noteLack } from './abilities.ts';
 import { closeBody } from './close-body.ts';
+import { isListing } from './entry-type.ts';
 import type { RemotePath } from './path.ts';
 
 /** What a path names, and the response headers of a request for it. */
@@ -35,8 +36,7 @@ async function askHeaders(storage: StorageClient, { account, path }: RemotePath)
 export async function inspect(storage: StorageClient, path: RemotePath): Promise<Inspected | undefined> {
   const headers = await unlessMissing(askHeaders(storage, path));
   if (headers === undefined) return undefined;
-  const isDirectory = /type=directory/.test(headers['content-type'] ?? '');
-  return { type: isDirectory ? 'directory' : 'object', headers };
+  return { type: isListing(headers) ? 'directory' : 'object', headers };
 }
 
 /** Like `inspect`; undefined also for what the caller may not read. */

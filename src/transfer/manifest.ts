@@ -175,9 +175,10 @@ function createRelink(table: LinkTable, find: Manifest['find']): Manifest['relin
     const placed = await waiting;
     if (placed === undefined || placed.etag === '' || placed.etag === etag || (await hashFile(file, engine.signal)) !== kept.md5)
       return false;
+    const headers = encodeHeaders(kept.headers);
     try {
       const linked = await linkObject(engine, { from: placed.path, to: target }, { copiesThrough: false, ifMatch: etag });
-      await engine.storage.putMetadata({ ...target, headers: encodeHeaders(kept.headers), ifMatch: linked.etag });
+      await engine.storage.putMetadata({ ...target, headers, ifMatch: linked.etag });
       return true;
     } catch (error) {
       // Not every service supports links; the object has its content already.
@@ -205,9 +206,10 @@ function createStore(table: LinkTable): Manifest['store'] {
     const placed = await waiting;
     if (placed === undefined) return await upload();
     const { ifMatch, ifNoneMatch } = options;
+    const encoded = encodeHeaders(headers);
     try {
       const { etag } = await linkObject(engine, { from: placed.path, to: target }, { copiesThrough: false, ifMatch, ifNoneMatch });
-      await engine.storage.putMetadata({ ...target, headers: encodeHeaders(headers), ifMatch: etag });
+      await engine.storage.putMetadata({ ...target, headers: encoded, ifMatch: etag });
       return { path: printRemotePath(target), size: kept.size, etag, md5: kept.md5 };
     } catch (error) {
       if (!(error instanceof ApiError) || isConditionFailed(error)) throw error;

@@ -1,4 +1,5 @@
-import { chmodSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useShared } from '../support/shared-service.ts';
 
@@ -66,4 +67,65 @@ test('content that changes on the way up keeps type, own headers and copies of t
   await sync('up', 'stor:up', '--reset-headers');
   expect(await headersOf('up/page.txt')).toMatchObject({ 'content-type': 'text/plain' });
   expect(Object.keys(await headersOf('up/page.txt'))).not.toContain('m-author');
+});
+
+test.each([
+  ['put', 'empty', 'kept', '--type', 'text/plain; type=directory'],
+  ['put', 'empty', 'kept', '--header', 'content-type:application/json; type=link'],
+  ['put', '-r', 'typed', 'kept', '--type', 'application/json; type=directory'],
+  ['put', '--untar', 'typed.tar', 'kept', '--type', 'application/json; type=directory'],
+  ['cp', 'empty', 'stor:kept', '--type', 'a/b; type="directory"'],
+  ['meta', 'set', 'kept', '--type', 'text/plain; type=directory'],
+  ['meta', 'set', 'kept', 'content-type=text/plain; type=directory'],
+  ['meta', 'replace', 'kept', '--header', 'content-type:text/plain; type=directory'],
+])(
+  'a content type that services create directories or links by is refused before anything is sent: stor %s %s %s %s %s',
+  async (...words) => {
+    await user.shell('printf kept > here; : > empty; mkdir -p typed; : > typed/a; tar cf typed.tar typed');
+    await user.here(['stor', 'put', 'here', 'kept', '-q']);
+    const { code, stderr } = await user.here(['stor', '-v', ...words.filter((word) => word !== undefined)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/is not that of an object[^]*hint: give another type/u)]);
+    expect(stderr).not.toContain('PUT');
+    expect((await user.here(['stor', 'cat', 'kept'])).stdout).toBe('kept');
+  },
+);
+
+test('the content type of a directory is not taken from a manifest', async () => {
+  user.write('listed/a', 'a');
+  await user.here(['stor', 'put', '-r', 'listed', 'listed', '-q']);
+  await user.shell('cloud stor get -rq --with-headers listed relisted');
+  const manifest = join(user.home, 'relisted', '.cloud-headers.jsonl');
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('application/octet-stream', 'text/plain; type=directory'));
+  const { code, stderr } = await user.here(['stor', 'put', '-rT', 'relisted', 'listed']);
+  expect([code, stderr.includes('is not that of an object')]).toEqual([5, true]);
+  expect((await user.here(['stor', 'cat', 'listed/a'])).stdout).toBe('a');
+});
+
+test.each(['text/x; subtype=directory', 'application/json; type=directoryx', 'a/b; xtype=directory'])(
+  'an object of the type %s is no directory',
+  async (type) => {
+    user.write('plain', 'plain');
+    expect((await user.here(['stor', 'put', 'plain', 'plain/a', '-pq', '--type', type])).code).toBe(0);
+    expect((await user.here(['stor', 'cat', 'plain/a'])).stdout).toBe('plain');
+    expect(await user.json('stor', 'stat', 'plain/a')).toMatchObject({ type: 'object', contentType: type });
+    expect((await user.here(['stor', 'get', '-rq', 'plain', 'back'])).code).toBe(0);
+    expect((await user.here(['stor', 'mv', '-q', 'plain/a', 'plain/b'])).code).toBe(0);
+    expect((await user.here(['stor', 'rm', '-yq', 'plain/b'])).code).toBe(0);
+  },
+);
+
+test('the content type of a directory cannot be changed, and its other headers can', async () => {
+  await user.here(['stor', 'mkdir', 'fixed', '-q']);
+  for (const words of [
+    ['set', 'fixed', '--type', 'text/plain'],
+    ['set', 'fixed', 'content-type=text/plain'],
+    ['replace', 'fixed', '--type', 'a/b'],
+  ]) {
+    const { code, stderr } = await user.here(['stor', 'meta', ...words]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('/demo/stor/fixed is a directory: its content type cannot be changed')]);
+  }
+  expect((await user.here(['stor', 'meta', 'set', 'fixed', 'author=Zoë', '-q'])).code).toBe(0);
+  expect(await headersOf('fixed')).toEqual({ 'content-type': 'application/x-json-stream; type=directory', 'm-author': 'Zoë' });
+  expect((await user.here(['stor', 'meta', 'replace', 'fixed', '-q'])).code).toBe(0);
+  expect(await headersOf('fixed')).toEqual({ 'content-type': 'application/x-json-stream; type=directory' });
 });

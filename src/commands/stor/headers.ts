@@ -1,6 +1,7 @@
 import type { Headers } from '../../api/message.ts';
 import { number, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
+import { assertObjectType } from '../../transfer/entry-type.ts';
 import { isStoredHeader, printMode } from '../../transfer/tree/headers.ts';
 import { printTime } from '../../transfer/local/time.ts';
 
@@ -28,6 +29,7 @@ const orders = new Set(['durability-level', 'x-durability-level', 'max-content-l
 /** Parses `NAME:VALUE` of a stored header. @throws {UsageError} for others: they would be lost silently, or change the request */
 export function readStored(given: string, declared?: ReadonlySet<string>): [string, string] {
   const [name, value] = readHeader(given, ':');
+  assertObjectType({ [name]: value });
   if (isStoredHeader(name) || orders.has(name) || declared?.has(name) === true) return [name, value];
   throw new UsageError(`--header: services do not store ${name}`, { hint: `to store it as a custom header: -m ${name}=VALUE` });
 }
@@ -54,6 +56,7 @@ export const declaredOfUploads: ReadonlySet<string> = new Set(['content-length',
  * @param declared headers that are sent in addition to stored ones
  */
 export async function chooseHeaders({ type, meta, header }: StoreValues, name: string, declared?: ReadonlySet<string>): Promise<Headers> {
+  if (type !== undefined) assertObjectType({ 'content-type': type });
   return {
     'content-type': type ?? (await guessType(name)),
     ...Object.fromEntries(header.map((given) => readStored(given, declared))),

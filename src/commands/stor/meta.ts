@@ -4,6 +4,7 @@ import { many, one, some, text, texts } from '../../cli/parameters.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { record, type Output } from '../../output/kinds.ts';
+import { assertObjectType } from '../../transfer/entry-type.ts';
 import { decodeStored, isStoredHeader } from '../../transfer/tree/headers.ts';
 import { changeMetadata, type Metadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -65,11 +66,13 @@ function readPair(given: string): [string, string] {
 
 /** The headers given on the command line. */
 function readChanges(pairs: readonly string[], { type, header }: { type: string | undefined; header: readonly string[] }): Headers {
-  return {
+  const changes = {
     ...Object.fromEntries(header.map((each) => readStored(each))),
     ...Object.fromEntries(pairs.map(readPair)),
     ...(type !== undefined && { 'content-type': type }),
   };
+  assertObjectType(changes);
+  return changes;
 }
 
 async function change(context: Context, word: string, merge: (headers: Headers) => Headers): Promise<Output> {

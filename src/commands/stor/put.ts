@@ -18,7 +18,7 @@ import type { Work } from '../../config/journal-file.ts';
 import { createEngine, createTally, transferOptions, type Tally, type TransferValues } from './engine.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
-import { storeOptions } from './headers.ts';
+import { chooseHeaders, storeOptions } from './headers.ts';
 import { createStoring, linkKnownOption } from './link-known.ts';
 import { listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainParent, leaveExisting, makeWithParents } from './paths.ts';
@@ -157,6 +157,8 @@ export const put = command({
     }
     const target = args.file.at(-1) ?? '';
     const path = readTargetPath(target, account);
+    // Wrong headers are refused before anything is sent.
+    await chooseHeaders(options, '');
     if (options.untar && options.backupDir !== undefined) throw createContradiction('--untar', '--backup-dir');
     if (options.untar) return await putTar(invocation, args.file.slice(0, -1), path, options);
     const files = resumed ? resumed.placed.map(([source]) => source) : args.file.slice(0, -1);

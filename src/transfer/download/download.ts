@@ -6,6 +6,7 @@ import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts
 import { lacks } from '../abilities.ts';
 import { closeBody } from '../close-body.ts';
 import type { Engine, Ticket } from '../engine.ts';
+import { isListing } from '../entry-type.ts';
 import type { Hasher } from '../hashing.ts';
 import { inspect } from '../inspect.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
@@ -43,7 +44,7 @@ export function createDirectoryError(path: RemotePath): UsageError {
 
 /** @throws {UsageError} for the listing of a directory, which is discarded */
 export async function assertObject(path: RemotePath, { headers, body }: Download): Promise<void> {
-  if (!/type=directory/.test(headers['content-type'] ?? '')) return;
+  if (!isListing(headers)) return;
   await closeBody(body);
   throw createDirectoryError(path);
 }

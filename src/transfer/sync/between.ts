@@ -2,6 +2,7 @@ import { ApiError, NetworkError } from '../../base/errors.ts';
 import { openHead } from '../download/download.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import { hashingHere } from '../hashing.ts';
+import { assertObjectType } from '../entry-type.ts';
 import { inspect } from '../inspect.ts';
 import { createLinkTable, type Placed } from '../tree/link-table.ts';
 import { copyThrough, linkObject, pickStoredHeaders, type LinkCondition } from '../tree/link.ts';
@@ -107,6 +108,7 @@ async function linkOnce(engine: Engine, placed: Placed, to: RemotePath, conditio
 /** Makes the target a link, as the source is one, with the headers of the source. */
 async function linkBetween(source: Engine, engine: Engine, step: Step, { from, to }: Way, placed: Placed): Promise<void> {
   const wanted = await inspect(source.storage, from);
+  assertObjectType(wanted?.headers ?? {});
   if (wanted?.headers['etag'] !== step.source?.etag) throw createChangedError(printRemotePath(from));
   const condition = conditionOf(step.target?.etag);
   const etag = await linkOnce(engine, placed, to, condition);

@@ -1,6 +1,7 @@
 import type { Headers } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isRecord } from '../../base/is-record.ts';
+import { assertObjectType } from '../entry-type.ts';
 
 /** Maximum total bytes in the stored headers of an object (section 8). */
 const headerLimit = 4096;
@@ -39,8 +40,12 @@ export function decodeValue(value: string): string {
   return Buffer.from(text).equals(bytes) ? text : value;
 }
 
-/** Encodes headers for a request. @throws {UsageError} for invalid characters, and for more bytes than services store */
+/**
+ * Encodes the headers of an object, or of a directory without its content type.
+ * @throws {UsageError} for invalid characters, for more bytes than services store, and for the content type of a directory or link
+ */
 export function encodeHeaders(headers: Headers): Headers {
+  assertObjectType(headers);
   const encoded = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, encodeValue(name, value)]));
   const size = Object.entries(encoded).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (size <= headerLimit) return encoded;

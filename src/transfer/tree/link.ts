@@ -2,6 +2,7 @@ import type { Headers } from '../../api/message.ts';
 import { ApiError, NetworkError } from '../../base/errors.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import { closeBody } from '../close-body.ts';
+import { assertObjectType } from '../entry-type.ts';
 import { openObject, readObject } from '../download/download.ts';
 import { isStoredHeader } from './headers.ts';
 import { withTags, type Tagging } from './keep-tags.ts';
@@ -70,8 +71,9 @@ export async function copyThrough(
   return await trackTransfer(engine, printRemotePath(target), undefined, async (ticket) => {
     const copy = async (roleTag?: string): Promise<Linked> => {
       const opened = await openObject(source.engine, source.path, source.etag);
-      const stored = await engine.storage
-        .putObject({
+      const store = async (): Promise<Headers> => {
+        assertObjectType(opened.headers);
+        return await engine.storage.putObject({
           ...target,
           ...condition,
           roleTag,
@@ -80,12 +82,13 @@ export async function copyThrough(
           contentMd5: opened.md5,
           length: opened.size,
           body: readObject(source.engine, opened, { ticket }),
-        })
-        .catch(async (error: unknown) => {
-          // A body that is refused before it is read would keep its connection from all other requests.
-          await closeBody(opened.body);
-          throw error;
         });
+      };
+      const stored = await store().catch(async (error: unknown) => {
+        // A body that is refused before it is read would keep its connection from all other requests.
+        await closeBody(opened.body);
+        throw error;
+      });
       const { 'computed-md5': computed, etag = '' } = stored;
       if (computed === undefined || opened.md5 === undefined) return { how: 'copy', etag, isSame: false };
       if (computed === opened.md5) return { how: 'copy', etag, isSame: true };

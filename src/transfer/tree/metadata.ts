@@ -1,9 +1,9 @@
 import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
-import { ApiError, checkInterrupted } from '../../base/errors.ts';
-import { encodeHeaders } from './headers.ts';
+import { ApiError, checkInterrupted, UsageError } from '../../base/errors.ts';
+import { decodeValue, encodeHeaders } from './headers.ts';
 import { inspect } from '../inspect.ts';
-import type { RemotePath } from '../path.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
 import { pause } from '../../client/retry.ts';
 
 /** Maximum number of attempts when somebody else changes the same headers. */
@@ -24,6 +24,14 @@ export interface Metadata {
   readonly headers: Headers;
   /** Role names, separated by commas; empty for none. */
   readonly roleTag?: string;
+}
+
+/** Encodes the headers of a directory, with its present content type if they have one. @throws {UsageError} for another content type */
+function encodeOfFolder(path: RemotePath, headers: Headers, { 'content-type': present }: Headers): Headers {
+  const { 'content-type': type, ...others } = headers;
+  if (type === undefined || present === undefined) return encodeHeaders(others);
+  if (type !== decodeValue(present)) throw new UsageError(`${printRemotePath(path)} is a directory: its content type cannot be changed`);
+  return { ...encodeHeaders(others), 'content-type': present };
 }
 
 /**
@@ -53,9 +61,10 @@ export async function changeMetadata(
     }
     const metadata = merge(found.headers);
     const { headers, roleTag } = metadata;
+    const encoded = found.type === 'directory' ? encodeOfFolder(path, headers, found.headers) : encodeHeaders(headers);
     try {
       const condition = modified === refused ? { ifMatch: etag } : { ifUnmodifiedSince: modified };
-      await storage.putMetadata({ ...path, headers: encodeHeaders(headers), roleTag, ...condition });
+      await storage.putMetadata({ ...path, headers: encoded, roleTag, ...condition });
       return metadata;
     } catch (error) {
       const isLate = error instanceof ApiError && (error.status === 412 || error.status === 409) && error.code !== 'InvalidRoleTag';

@@ -3,7 +3,7 @@ import { ApiError } from '../../../src/base/errors.ts';
 import type { StorageClient } from '../../../src/client/client.ts';
 import { createFolder, makeFolder } from '../../../src/transfer/tree/folders.ts';
 
-const directory = 'application/json; type=directory';
+const directory = 'application/x-json-stream; type=directory';
 
 /** A service on which another client makes something of this type at a path, directly before the first directory is to be made there. */
 function createRace(rival: string): { storage: StorageClient; stored: () => string | undefined } {
