@@ -1,11 +1,13 @@
-import { sql } from 'kysely';
+import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Entry } from '../../api/objects.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
-import type { Handler } from '../http/handler.ts';
-import { listDirectory } from '../storage/listing.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import { findStart, listDirectory, startAt } from '../storage/listing.ts';
+import { rememberPageEnd } from '../storage/page-ends.ts';
 import { placeOf } from '../storage/paths.ts';
+import type { EntryRow, Schema } from '../store/schema.ts';
 
 const defaultLimit = 1000;
 const mostJobs = 1024;
@@ -18,32 +20,59 @@ const states: ReadonlyMap<string, readonly ('running' | 'done')[]> = new Map([
   ['done', ['done']],
 ]);
 
+type Wishes = Omit<Parameters<typeof listJobs>[0], 'state' | 'name'>;
+type Query = SelectQueryBuilder<Schema, 'entries', EntryRow>;
+
 function refuse(message: string): ApiError {
   return new ApiError(400, 'InvalidParameter', message);
 }
 
-/**
- * Lists the jobs of the account, by id, as entries of their directories; a job whose directory was deleted is missing. Without `state` and
- * `name` this is an ordinary directory listing with all its parameters.
- */
-export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, ...wishes }, call) => {
-  const { limit = defaultLimit, marker } = wishes;
-  const { db } = call.store;
+/** @throws {ApiError} 400 `InvalidParameter` */
+function assertPage({ limit = defaultLimit, sort, sort_order: order }: Wishes): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > mostJobs)
     throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostJobs}`);
+  if (sort !== undefined && !['name', 'mtime', 'none'].includes(sort)) throw refuse(`sort is "${sort}": it must be name, mtime or none`);
+  if (order !== undefined && order !== 'reverse') throw refuse(`sort_order is "${order}": it must be reverse or absent`);
+}
+
+/** A page of the directories of selected jobs, in the order of a directory listing with the same parameters. */
+async function readPage(call: Call, directories: Query, wishes: Wishes): Promise<EntryRow[]> {
+  const { limit = defaultLimit, marker, sort, sort_order: order } = wishes;
+  const place = placeOf(call.account.login, 'jobs');
+  const by = sort === 'mtime' ? 'mtime' : 'name';
+  const reverse = order === 'reverse';
+  const start = await findStart(call, place, by, marker);
+  const direction = reverse ? 'desc' : 'asc';
+  let page = directories.limit(limit);
+  // Every job is a directory.
+  if (wishes.obj !== undefined && wishes.dir === undefined) page = page.where('type', '=', 'object');
+  if (start) page = startAt(page, { by, reverse, after: false }, start);
+  if (by === 'mtime') page = page.orderBy('mtime', direction);
+  const rows = await page.orderBy('name', direction).execute();
+  const last = rows.at(-1);
+  if (by === 'mtime' && last) rememberPageEnd(call.store, last, call.now());
+  return rows;
+}
+
+/**
+ * Lists the jobs of the account, by id, as entries of their directories; a job whose directory was deleted is missing. Without `state` and
+ * `name` this is an ordinary directory listing; with them, `Result-Set-Size` is the number of jobs that they select.
+ */
+export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, ...wishes }, call) => {
+  const { db } = call.store;
+  assertPage(wishes);
   const wanted = state === undefined ? undefined : states.get(state);
   if (state !== undefined && wanted === undefined) throw refuse(`state is "${state}": it must be running, live, queued or done`);
   if (state === undefined && name === undefined) return listDirectory({ ...wishes, path: 'jobs' }, call);
-  let query = db
+  let jobs = db.selectFrom('jobs').select('id').whereRef('jobs.id', '=', sql.ref('entries.name'));
+  if (wanted) jobs = wanted.length === 0 ? jobs.where(sql<boolean>`false`) : jobs.where('jobs.state', 'in', wanted);
+  if (name !== undefined) jobs = jobs.where('jobs.name', '=', name);
+  const directories = db
     .selectFrom('entries')
-    .leftJoin('jobs', 'jobs.id', 'entries.name')
-    .where('entries.parent', '=', placeOf(call.account.login, 'jobs').path);
-  if (wanted) query = wanted.length === 0 ? query.where(sql<boolean>`false`) : query.where('jobs.state', 'in', wanted);
-  if (name !== undefined) query = query.where('jobs.name', '=', name);
-  const { count } = await query.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  let page = query.select(['entries.name', 'entries.type', 'entries.mtime']).orderBy('entries.name').limit(limit);
-  if (marker !== undefined) page = page.where('entries.name', '>=', marker);
-  const rows = await page.execute();
-  const records = mapEach(rows, ({ mtime, ...row }): Entry => ({ ...row, mtime: new Date(mtime).toISOString() }));
+    .where('parent', '=', placeOf(call.account.login, 'jobs').path)
+    .where(({ exists }) => exists(jobs));
+  const { count } = await directories.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  const rows = await readPage(call, directories.selectAll(), wishes);
+  const records = mapEach(rows, ({ name, type, mtime }): Entry => ({ name, type, mtime: new Date(mtime).toISOString() }));
   return { headers: { 'result-set-size': String(count) }, records };
 };

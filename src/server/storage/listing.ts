@@ -72,7 +72,12 @@ function chooseType(directories: boolean, objects: boolean): EntryRow['type'] | 
  * Finds where a page begins. A marker is a name. In the order of modification times, a marker is one of these: the name of an entry,
  * meaning the position that it had at the end of its page; `TIME/NAME`, which states the position; or a time.
  */
-async function findStart({ store, now }: Call, place: Place, by: Page['by'], marker: string | undefined): Promise<Start | undefined> {
+export async function findStart(
+  { store, now }: Call,
+  place: Place,
+  by: Page['by'],
+  marker: string | undefined,
+): Promise<Start | undefined> {
   if (marker === undefined) return undefined;
   if (by === 'name') return { name: marker, mtime: 0 };
   const slash = marker.indexOf('/');
@@ -152,7 +157,12 @@ function rememberLast(store: Store, { path }: Place, bytes: Uint8Array, now: num
   rememberPageEnd(store, { parent: path, name, mtime: Date.parse(mtime) }, now);
 }
 
-function startAt(query: Query, { by, reverse, after }: Pick<Page, 'by' | 'reverse' | 'after'>, { name, mtime }: PageValues): Query {
+/** Lets a page begin at an entry; with `after`, behind it. */
+export function startAt(
+  query: Query,
+  { by, reverse, after }: Pick<Page, 'by' | 'reverse' | 'after'>,
+  { name, mtime }: Pick<PageValues, 'name' | 'mtime'>,
+): Query {
   const compare = `${reverse ? '<' : '>'}${after ? '' : '='}` as const;
   if (by === 'name') return query.where('name', compare, name);
   return query.where(sql<boolean>`(mtime, name) ${sql.raw(compare)} (${mtime}, ${name})`);

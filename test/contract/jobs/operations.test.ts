@@ -195,12 +195,39 @@ describe('reading', () => {
     const etag = await service.put('/demo/jobs/notes', 'hello');
     expect(await service.list('/demo/jobs?obj')).toMatchObject([{ name: 'notes', type: 'object', etag, size: 5 }]);
     await service.ask('DELETE', '/demo/jobs/notes');
+    for (const query of ['sort=size', 'sort_order=up'])
+      for (const filter of ['', '&state=done']) {
+        const refusal = await refusalOf('GET', `/demo/jobs?${query}${filter}`);
+        expect([query, filter, refusal]).toEqual([query, filter, [400, 'InvalidParameter']]);
+      }
     expect(await refusalOf('GET', '/demo/jobs?state=odd')).toEqual([400, 'InvalidParameter']);
     expect(await refusalOf('GET', '/demo/jobs?limit=0')).toEqual([400, 'InvalidParameter']);
     const { headers } = await service.ask('GET', '/demo/jobs');
     expect(headers['content-type']).toBe('application/x-json-stream; type=directory');
     expect(headers['content-length']).toBeUndefined();
     await service.ask('POST', `/demo/jobs/${live}/live/cancel`);
+  });
+
+  test('jobs of a state or name are listed in the order, of the type and from the marker that a directory listing would have', async () => {
+    const made: string[] = [];
+    for (let number = 0; number < 3; number += 1) made.push((await service.run([{ exec: 'cat' }])).id);
+    const ask = async (query: string): Promise<[unknown[], string | undefined]> => {
+      const { text, headers } = await service.ask('GET', `/demo/jobs?state=done&${query}`);
+      const lines = text.split('\n').slice(0, -1);
+      return [lines.map((line) => (JSON.parse(line) as { name: string }).name), headers['result-set-size']];
+    };
+    const [all, total] = await ask('');
+    const times = new Map((await service.list('/demo/jobs')).map(({ name, mtime }) => [name, String(mtime)]));
+    const byTime = all.toSorted((a, b) => (`${times.get(a)} ${String(a)}` < `${times.get(b)} ${String(b)}` ? -1 : 1));
+    expect(all).toEqual(expect.arrayContaining(made));
+    expect(await ask('sort=mtime')).toEqual([byTime, total]);
+    expect(await ask('sort=mtime&sort_order=reverse&limit=2')).toEqual([byTime.toReversed().slice(0, 2), total]);
+    expect(await ask(`sort=mtime&sort_order=reverse&marker=${String(byTime.at(-2))}`)).toEqual([byTime.toReversed().slice(1), total]);
+    expect(await ask('sort_order=reverse')).toEqual([all.toReversed(), total]);
+    expect(await ask(`sort_order=reverse&marker=${String(all[1])}`)).toEqual([[all[1], all[0]], total]);
+    expect(await ask('obj')).toEqual([[], total]);
+    expect(await ask('dir')).toEqual([all, total]);
+    expect(await ask('dir&obj')).toEqual([all, total]);
   });
 
   test('a job that is done leaves its record and the four streams as files', async () => {
