@@ -1,13 +1,14 @@
 import { sql, type Transaction } from 'kysely';
 import { releaseContents, removeGarbage } from '../storage/garbage.ts';
-import { countInParents } from '../storage/entries.ts';
-import { placeOfAbsolute } from '../storage/paths.ts';
+import { countInParents, findEntry, isEmpty, removeDirectory } from '../storage/entries.ts';
+import { childOf, parentOf, placeOfAbsolute, type Place } from '../storage/paths.ts';
 import type { JobTaskRow } from '../store/job-schema.ts';
 import { isAmong, listValues } from '../store/list-rows.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import { findInputTable } from './find.ts';
+import type { ActiveJob } from './active-job.ts';
+import { findInputTable, jobDirectory } from './find.ts';
 
 /** Outputs removed per transaction. */
 const batchSize = 500;
@@ -42,10 +43,36 @@ async function removeObjects(transaction: Transaction<Schema>, paths: readonly s
 }
 
 /**
- * Removes the intermediate results of a job: outputs of all phases but the last, except those that a task of the last phase named as its
- * own output. Idempotent.
+ * Removes the directories of removed outputs that have become empty, and those above them that become empty by that. Conditions are checked
+ * under the lock of each directory, in a transaction that sees what others have stored before.
  */
-export async function removeIntermediate(store: Store, { id, phases }: { id: string; phases: readonly unknown[] }): Promise<void> {
+async function removeEmpty(store: Store, outputs: Place, paths: readonly string[]): Promise<void> {
+  const directories = new Map<string, Place>();
+  const parents = paths.flatMap((path) => parentOf(placeOfAbsolute(path) ?? outputs) ?? []);
+  for (const parent of new Map(parents.map((each) => [each.path, each])).values()) {
+    if (!(await isEmpty(store.db, parent))) continue;
+    for (let place: Place | undefined = parent; place?.path.startsWith(`${outputs.path}/`) === true; place = parentOf(place))
+      directories.set(place.path, place);
+  }
+  if (directories.size === 0) return;
+  const deepestFirst = [...directories.values()].toSorted((a, b) => b.parts.length - a.parts.length || (a.path < b.path ? -1 : 1));
+  await store.writeEntry(async (transaction) => {
+    for (const place of deepestFirst) {
+      if (!(await isEmpty(transaction, place)) || (await findEntry(transaction, place, 'alone'))?.type !== 'directory') continue;
+      if (await isEmpty(transaction, place)) await removeDirectory(transaction, place);
+    }
+  });
+}
+
+/**
+ * Removes the intermediate results of a job: outputs of all phases but the last, except those that a task of the last phase named as its
+ * own output, and the directories that they leave empty. Idempotent.
+ */
+export async function removeIntermediate(
+  store: Store,
+  { id, account, phases }: Pick<ActiveJob, 'id' | 'account' | 'phases'>,
+): Promise<void> {
+  const outputs = childOf(jobDirectory(account.login, id), 'stor');
   for (let phase = 1; phase < phases.length; phase += 1) {
     for await (const paths of listPaths(store, id, phase)) {
       const garbage = await store.write(async (transaction) => {
@@ -57,6 +84,7 @@ export async function removeIntermediate(store: Store, { id, phases }: { id: str
         return releaseContents(transaction, removed);
       });
       await removeGarbage(store, garbage);
+      await removeEmpty(store, outputs, paths);
     }
   }
 }

@@ -61,6 +61,24 @@ describe('phases', () => {
     expect(await service.countContents()).toBeGreaterThan(0);
   });
 
+  test('the directories of removed outputs are removed with them, also when the job was cancelled', async () => {
+    await service.mkdir('/demo/stor/deep');
+    await service.put('/demo/stor/deep/c.txt', 'three\n');
+    const inputs = [...both, '/demo/stor/deep/c.txt'];
+    const { id } = await service.run([{ exec: 'cat' }, { exec: 'cat' }, reduce('wc -l')], inputs);
+    const list = async (job: string): Promise<unknown[]> => (await service.list(`/demo/jobs/${job}/stor`)).map(({ name }) => name);
+    expect(await list(id)).toEqual([expect.stringMatching(/^reduce\.2\./u)]);
+    const kept = await service.run([{ exec: 'cat' }, { exec: 'cat' }], inputs);
+    expect((await service.list(`/demo/jobs/${kept.id}/stor/demo/stor`)).map(({ type }) => type)).toEqual(['object', 'object', 'directory']);
+    const cancelled = await service.create([{ exec: 'cat' }, reduce('cat')]);
+    await service.add(cancelled, inputs);
+    await expect.poll(async () => (await service.state(cancelled)).stats.tasksDone, { timeout: 20_000 }).toBe(3);
+    expect(await list(cancelled)).toEqual(['demo']);
+    await service.ask('POST', `/demo/jobs/${cancelled}/live/cancel`);
+    await service.wait(cancelled);
+    expect(await list(cancelled)).toEqual([]);
+  });
+
   test('two reducers share the inputs', async () => {
     const inputs = Array.from({ length: 6 }, (_, index) => `/demo/stor/n${index}`);
     for (const [index, input] of inputs.entries()) await service.put(input, `${index}\n`);
