@@ -363,6 +363,17 @@ test('many failures: the first ten are told, the others counted', async () => {
   expect(stderr).toMatch(/\n\.\.\. and 3 more: cloud jobs errors [0-9a-f-]{36} --stderr\n/);
 });
 
+test('an input that fails as several objects of a later phase is counted once', async () => {
+  await user.shell('printf 1 > some; : > none; cloud stor put -q some counted; cloud stor put -q none blank');
+  const split = 'if [ -s "$MANTA_INPUT_FILE" ]; then for n in 1 2 3; do echo $n | mpipe; done; else echo ok; fi';
+  const { code, stdout, stderr } = await user.here(['jobs', 'run', '--map', split, '--map', 'grep ok', 'counted', 'blank']);
+  expect([code, stdout, stderr]).toEqual([5, 'ok\n', expect.stringContaining(': 1 of 2 inputs failed\n')]);
+  const [, id = ''] = /^Created job (\S+)/u.exec(stderr) ?? [];
+  expect((await user.here(['jobs', 'failures', id, '-o', 'name'])).stdout).toBe('/demo/stor/counted\n');
+  const waited = await user.here(['jobs', 'wait', id, '-q']);
+  expect([waited.code, waited.stderr]).toEqual([5, expect.stringContaining(': 1 of 2 inputs failed\n')]);
+});
+
 test('add, end, cancel and wait show the jobs in a requested format, those with failed inputs included', async () => {
   const create = async (exec: string): Promise<string> => (await user.here(['jobs', 'create', '--map', exec, '-o', 'name'])).stdout.trim();
   const [good, bad, open] = [await create('cat'), await create('cat'), await create('cat')];

@@ -161,7 +161,7 @@ export const run = command({
     note(`Job ${id} ${describeEnd(done)}`);
     const outputs = await findOutputs(invocation, done, fed);
     // Prints the failures that were not printed yet.
-    const end = (): Promise<void> => checkJob(invocation, done, { teller, inputs: fed.count });
+    const end = (): Promise<void> => checkJob(invocation, done, { teller, inputs: fed.places.size || fed.count });
     if (!wantsRows(invocation)) return bytes(andThen(readContents(invocation, outputs), end));
     return records(andThen(listRunRecords(invocation, done, outputs), end), recordShape);
   },

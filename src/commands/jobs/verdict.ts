@@ -9,14 +9,24 @@ import { countOf } from '../../base/count.ts';
 
 type Talk = Pick<Context, 'warn'>;
 
-async function countRecords(context: JobContext & Talk, id: string, name: 'inputs' | 'failures' | 'outputs'): Promise<number> {
-  let count = 0;
-  for await (const _ of readStream(context, id, name, false)) count += 1;
-  return count;
+/** Number of paths among which repeated ones are recognized. */
+const mostKept = 100_000;
+
+/** Counts the paths of a stream, each once: an input may fail several times, as several intermediate objects. */
+async function countPaths(context: JobContext & Talk, id: string, name: 'inputs' | 'failures' | 'outputs'): Promise<number> {
+  const kept = new Set<string>();
+  let others = 0;
+  for await (const path of readStream(context, id, name, false)) {
+    if (kept.has(path)) continue;
+    if (kept.size < mostKept) kept.add(path);
+    else others += 1;
+  }
+  return kept.size + others;
 }
 
 /**
  * Checks the result of a finished job, and prints failures that were not printed yet.
+ * @param inputs number of distinct inputs, if known
  * @throws {PartialError} when it was cancelled or inputs failed: exit code 5 for some inputs, 1 for all or when there is no output
  */
 export async function checkJob(
@@ -32,9 +42,9 @@ export async function checkJob(
   if (counts.errors === 0) return;
   const errors = await teller.finish(job);
   if (errors === 0) return;
-  const failed = await countRecords(context, id, 'failures');
-  const all = inputs ?? (await countRecords(context, id, 'inputs'));
-  const outputs = counts.outputs ?? (await countRecords(context, id, 'outputs'));
+  const failed = await countPaths(context, id, 'failures');
+  const all = inputs ?? (await countPaths(context, id, 'inputs'));
+  const outputs = counts.outputs ?? (await countPaths(context, id, 'outputs'));
   const isTotal = (failed > 0 && failed >= all) || outputs === 0;
   const message = failed === 0 ? `${countOf(errors, 'task')} failed` : `${failed} of ${countOf(all, 'input')} failed`;
   throw new PartialError(message, { hint, ...(isTotal && { allFailed: exitCodes.failed }) });

@@ -41,7 +41,7 @@ async function writeFiles({ db, bytes }: Store, job: JobRow, done: number): Prom
     { name: 'job.json', type: json, body: streamOf(Buffer.from(`${JSON.stringify(described)}\n`)) },
     { name: 'in.txt', type: 'text/plain', body: joinLines(readInputs(db, job.id), asIs) },
     { name: 'out.txt', type: 'text/plain', body: joinLines(readOutputs(db, job.id), asIs) },
-    { name: 'fail.txt', type: 'text/plain', body: joinLines(readFailures(db, job.id), asIs) },
+    { name: 'fail.txt', type: 'text/plain', body: joinLines(readFailures(db, job), asIs) },
     {
       name: 'err.txt',
       type: 'application/x-json-stream; type=job-error',

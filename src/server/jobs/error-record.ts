@@ -9,12 +9,14 @@ export interface Failed {
   readonly zone: string;
   /** Set for an input of a reducer. */
   readonly input?: string;
+  /** Set for an input of a reducer: the input of phase 0 from which it derives, or null. */
+  readonly origin?: string | null;
   readonly failure: Failure;
 }
 
 /** An error as it is stored: either a full record, or a template that it shares with many other errors, plus its number and input. */
 export interface StoredError {
-  /** The input that failed: the input of phase 0 if it is known. */
+  /** The input of phase 0 that failed, if it is known. */
   readonly input: string | null;
   readonly record: string;
   readonly template: string | undefined;
@@ -28,10 +30,10 @@ function describeWhat(phase: number, input: string | null): string {
 }
 
 /** The error record of a failure (section 2). `record` is empty if a template and the input say everything. */
-export function describeFailure({ task, zone, input: given, failure }: Failed, server: string): StoredError {
-  const { phase, origin } = task;
+export function describeFailure({ task, zone, failure, ...given }: Failed, server: string): StoredError {
+  const { phase } = task;
   const { code, message, core, stderr, machine = zone === '' ? server : zone } = failure;
-  const input = given ?? task.input;
+  const { input, origin = null } = given.input === undefined ? task : { input: given.input, origin: given.origin };
   const p0input = origin ?? (phase.number === 0 ? input : null);
   if (input !== null && input === p0input && core === undefined && stderr === undefined) {
     const template = { phaseNum: phase.number, code, message: message.replaceAll(`"${input}"`, `"${placeholder}"`), server, machine };
@@ -50,7 +52,7 @@ export function describeFailure({ task, zone, input: given, failure }: Failed, s
     ...(core !== undefined && { core }),
     ...(stderr !== undefined && { stderr }),
   };
-  return { input: p0input ?? input, record: JSON.stringify(record), template: undefined };
+  return { input: p0input, record: JSON.stringify(record), template: undefined };
 }
 
 /** A UUID derived from its arguments: the same at every call. */

@@ -55,11 +55,14 @@ async function prepareMap({ store, isolation, directory, slot }: TaskEnvironment
   return name;
 }
 
-async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): AsyncGenerator<Wanted[]> {
+/** An input of a reducer, and the input of phase 0 from which it derives, if that is known. */
+type ReduceInput = Wanted & Pick<JobReduceInputRow, 'origin'>;
+
+async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): AsyncGenerator<ReduceInput[]> {
   const where = sql`job = ${job.id} and phase = ${phase.number} and reducer = ${number}`;
-  const columns = ['number', 'input', 'adder', 'given'] as const;
+  const columns = ['number', 'input', 'origin', 'adder', 'given'] as const;
   const pages = readPages<JobReduceInputRow>(db, 'job_reduce_inputs', { key: ['number'], columns, where, size: batchSize });
-  for await (const rows of pages) yield rows.map((row) => wantInput(phase.number, row));
+  for await (const rows of pages) yield rows.map((row) => ({ ...wantInput(phase.number, row), origin: row.origin }));
 }
 
 /** Places all inputs of a reducer in its zone, and a list of them. Unreadable inputs are left out and returned as complaints. */
@@ -74,7 +77,7 @@ async function prepareReduce({ store, isolation, directory, slot }: TaskEnvironm
       const at = { file: join(inputDirectory(directory), file), shared: true };
       const failure = !source || 'code' in source ? source : await placeSource(store, task.job, { wanted, source }, at);
       if (failure) {
-        complaints.push({ input: wanted.path, failure });
+        complaints.push({ input: wanted.path, origin: wanted.origin, failure });
         continue;
       }
       shareInput(isolation, at.file);

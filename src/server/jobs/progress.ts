@@ -13,14 +13,14 @@ export interface PhaseInput extends Readonly<Pick<JobTaskRow, 'origin' | 'adder'
 /** Adds inputs to a phase. In a map phase each is a task; in a reduce phase each goes to a reducer. */
 export async function addPhaseInputs(transaction: Transaction<Schema>, phase: JobPhaseRow, inputs: readonly PhaseInput[]): Promise<void> {
   const { job, phase: number, inputs: first, reducers } = phase;
-  const lists = inputs.map(({ input, origin, adder, given, reducer }) => [input, adder, given, reducers > 0 ? (reducer ?? null) : origin]);
+  const lists = inputs.map(({ input, origin, adder, given, reducer }) => [input, adder, given, origin, reducer ?? null]);
   const rows = listRows(transaction, lists);
   const insert =
     reducers > 0
       ? sql`
-      insert into job_reduce_inputs (job, phase, number, reducer, input, adder, given)
-      select ${job}, cast(${number} as bigint), ${first} + key, coalesce(cast(value ->> 3 as bigint), (${first} + key) % ${reducers}),
-        value ->> 0, cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)`
+      insert into job_reduce_inputs (job, phase, number, reducer, input, origin, adder, given)
+      select ${job}, cast(${number} as bigint), ${first} + key, coalesce(cast(value ->> 4 as bigint), (${first} + key) % ${reducers}),
+        value ->> 0, value ->> 3, cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)`
       : sql`
       insert into job_tasks (job, phase, number, state, input, origin, tries, adder, given)
       select ${job}, cast(${number} as bigint), ${first} + key, 'waiting', value ->> 0, value ->> 3, 0,

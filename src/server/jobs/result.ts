@@ -4,6 +4,8 @@ import type { Failure, TaskOutputs } from './outcome.ts';
 /** An input of a reducer that could not be read; the reducer itself continues. */
 export interface Complaint {
   readonly input: string;
+  /** The input of phase 0 from which it derives, if that is known. */
+  readonly origin: string | null;
   readonly failure: Failure;
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
@@ -5,7 +6,7 @@ import type { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { Schema } from '../store/schema.ts';
-import type { JobErrorRow, JobOutputRow, JobSchema, JobTaskRow } from '../store/job-schema.ts';
+import type { JobErrorRow, JobOutputRow, JobRow, JobSchema, JobTaskRow } from '../store/job-schema.ts';
 import { fillTemplate, readRecord } from './error-record.ts';
 import { findInputTable, requireJob } from './find.ts';
 
@@ -39,9 +40,23 @@ function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<Omit<Job
   return readRows<Omit<JobErrorRow, 'job'>>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`);
 }
 
-/** The failed inputs of a job. */
-export async function* readFailures(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
-  for await (const { input } of readErrorRows(db, job)) if (input !== null) yield input;
+/** Maximum number of failed inputs that are kept in memory to recognize repeated ones. */
+const mostKept = 100_000;
+
+/**
+ * The failed inputs of a job, each once, in the order of their errors. Those of jobs with very many errors are divided by a hash into parts,
+ * which are read one after the other.
+ */
+export async function* readFailures(db: Kysely<Schema>, { id, errors }: Pick<JobRow, 'id' | 'errors'>): AsyncGenerator<string> {
+  const parts = Math.ceil(errors / mostKept);
+  for (let part = 0; part < parts; part += 1) {
+    const kept = new Set<string>();
+    for await (const { input } of readErrorRows(db, id)) {
+      if (input === null || kept.has(input) || (parts > 1 && hash('md5', input, 'buffer').readUInt32LE() % parts !== part)) continue;
+      kept.add(input);
+      yield input;
+    }
+  }
 }
 
 async function findTemplate(db: Kysely<Schema>, job: string, cause: number): Promise<string> {
@@ -81,13 +96,13 @@ export const getJobOutput: Handler<typeof storage.getJobOutput> = async ({ id },
 
 export const getJobFailures: Handler<typeof storage.getJobFailures> = async ({ id }, call) => {
   const { db } = call.store;
-  await requireJob(db, call, id);
+  const job = await requireJob(db, call, id);
   const { count } = await db
     .selectFrom('job_errors')
-    .select(({ fn }) => fn.count<number>('input').as('count'))
+    .select(({ fn }) => fn.count<number>('input').distinct().as('count'))
     .where('job', '=', id)
     .executeTakeFirstOrThrow();
-  return answer(count, readFailures(db, id));
+  return answer(count, readFailures(db, job));
 };
 
 export const getJobErrors: Handler<typeof storage.getJobErrors> = async ({ id }, call) => {

@@ -86,7 +86,7 @@ export interface JobTaskRow {
 }
 
 /** An input of a reduce phase. Primary key (job, phase, number). */
-export interface JobReduceInputRow extends Pick<JobTaskRow, 'job' | 'phase' | 'number' | 'adder' | 'given'> {
+export interface JobReduceInputRow extends Pick<JobTaskRow, 'job' | 'phase' | 'number' | 'origin' | 'adder' | 'given'> {
   reducer: number;
   input: string;
 }
@@ -107,7 +107,7 @@ export interface JobErrorRow {
   number: number;
   /** The error record as JSON; empty if `cause` refers to it. */
   record: string;
-  /** The input that failed, as that of phase 0 if known; null for a reducer. */
+  /** The input of phase 0 that failed; null for a reducer, and for what derives from one. */
   input: string | null;
   cause: number | null;
 }

@@ -69,6 +69,11 @@ export async function addTaskLeases(db: Kysely<never>): Promise<void> {
   await sql`create index job_tasks_suspect on job_tasks (job, phase, number) where state = 'waiting' and lost > 0`.execute(db);
 }
 
+/** Migration step: the input of phase 0 from which an input of a reducer derives; unknown for inputs that earlier releases added. */
+export async function addReduceOrigins(db: Kysely<never>): Promise<void> {
+  await addColumns(db, 'job_reduce_inputs', 'origin text null');
+}
+
 /** Migration step: an index that finds old completed jobs without reading the whole table. */
 export async function createOldJobsIndex(db: Kysely<never>): Promise<void> {
   await sql`create index jobs_by_end on jobs (done)`.execute(db);

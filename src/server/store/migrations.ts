@@ -13,7 +13,7 @@ import {
 } from './cluster-tables.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
-import { addJobCallers, addTaskLeases, createJobTables, createOldJobsIndex } from './job-tables.ts';
+import { addJobCallers, addReduceOrigins, addTaskLeases, createJobTables, createOldJobsIndex } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { createPutObject } from './put-object-function.ts';
@@ -41,6 +41,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   addMemberSlots,
   createContentsFolder,
   createPutObject,
+  addReduceOrigins,
 ];
 
 export interface StepTable {

@@ -202,6 +202,7 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
       'job_tasks.given',
       'job_reduce_inputs.adder',
       'job_reduce_inputs.given',
+      'job_reduce_inputs.origin',
       'accounts.status',
       'accounts.most_bytes',
       'accounts.most_objects',

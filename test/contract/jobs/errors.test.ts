@@ -186,6 +186,32 @@ describe('tasks that fail', () => {
     expect(errors[0]).toMatchObject({ phaseNum: 1, p0input: '/demo/stor/a', input: expect.stringContaining('/jobs/') as unknown });
   });
 
+  test('an input that fails as several objects of a later phase is one failed input, live and in the archive', async () => {
+    await service.put('/demo/stor/empty', '');
+    const split = 'if [ -s "$MANTA_INPUT_FILE" ]; then for n in 1 2 3; do echo $n | mpipe; done; else echo ok; fi';
+    const { id, failures, errors } = await service.run([{ exec: split }, { exec: 'grep ok' }], ['/demo/stor/a', '/demo/stor/empty']);
+    expect(errors.map(({ p0input }) => p0input)).toEqual(['/demo/stor/a', '/demo/stor/a', '/demo/stor/a']);
+    expect(failures).toEqual(['/demo/stor/a']);
+    expect((await service.ask('HEAD', `/demo/jobs/${id}/live/fail`)).headers['result-set-size']).toBe('1');
+    expect(await service.lines(`/demo/jobs/${id}/fail.txt`)).toEqual(['/demo/stor/a']);
+  });
+
+  test('an object that a reducer cannot read names the first input that it came from', async () => {
+    const inputs = ['/demo/stor/a', '/demo/stor/other'];
+    await service.put('/demo/stor/other', 'b\n');
+    const phases = [{ exec: chooseByName({ a: 'mcat /demo/stor/nope', other: 'cat' }) }, { type: 'reduce', exec: 'wc -c' } as const];
+    const { contents, errors, failures } = await service.run(phases, inputs);
+    const what = 'phase 1: input "/demo/stor/nope"';
+    expect(errors).toMatchObject([{ what, code: 'EJ_NOENT', input: '/demo/stor/nope', p0input: '/demo/stor/a' }]);
+    expect([contents.map((text) => text.trim()), failures]).toEqual([['2'], ['/demo/stor/a']]);
+  });
+
+  test('behind a reduce no input is named: what failed there is none that was added', async () => {
+    const { errors, failures } = await service.run([{ type: 'reduce', exec: 'cat' }, { exec: 'false' }], ['/demo/stor/a']);
+    expect(errors).toMatchObject([{ phaseNum: 1, input: expect.stringContaining('/stor/reduce.0.') as string }]);
+    expect([Object.keys(errors[0] ?? {}).includes('p0input'), failures]).toEqual([false, []]);
+  });
+
   test('records always name a server and a machine: the zone, or the server where none was made, as for an asset that is not there', async () => {
     const missing = await service.run([{ exec: 'cat' }], ['/demo/stor/none']);
     expect(missing.errors).toMatchObject([{ phaseNum: 0, server: 'east-1', machine: 'east-1' }]);
