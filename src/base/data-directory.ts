@@ -1,6 +1,21 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
-import { UsageError } from './errors.ts';
+import { unlessAbsent, UsageError } from './errors.ts';
 import { describeExposure } from './private-files.ts';
+
+/** The log of a background service, in its data directory: the only file there before the database exists. */
+export const logName = 'service.log';
+
+/** Files and folders that a service creates in its data directory. */
+const folderNames = ['bytes', 'control', 'keys', 'sandbox', 'snapshots', 'tls', 'tmp', 'tools', 'zones'] as const;
+const fileNames = ['cloud.db', 'cloud.pid', 'isolation.json', 'peer.secret', 'profile.json', 'run.json', logName] as const;
+
+/** Names in a data directory that its service has not created; the temporary files and logs beside its own files begin with their names. */
+export function listForeignNames(dataDir: string): string[] {
+  const isOwn = (name: string): boolean =>
+    folderNames.some((folder) => name === folder) ||
+    fileNames.some((file) => name === file || (/^[.-]/u.test(name.slice(file.length)) && name.startsWith(file)));
+  return readdirSync(dataDir).filter((name) => !isOwn(name));
+}
 
 /** Folders of a data directory that contain secrets. */
 const secretFolders: readonly string[] = ['keys', 'tls'];
@@ -45,4 +60,18 @@ export function assertOwnDataDirectory(dataDir: string): void {
       .find((each) => each !== undefined);
   if (problem === undefined) return;
   throw new UsageError(`data directory ${dataDir} is not safe to use: ${problem}`, { hint: 'choose another directory with --data DIR' });
+}
+
+/**
+ * Rejects a directory with other files than those of a service, which would be mixed with its data: it must be missing, empty, or have a
+ * database. Changes nothing.
+ * @throws {UsageError} also as `assertOwnDataDirectory`
+ */
+export function assertDataDirectory(dataDir: string): void {
+  assertOwnDataDirectory(dataDir);
+  const names = unlessAbsent(() => readdirSync(dataDir)) ?? [];
+  if (names.includes('cloud.db') || names.every((name) => name.startsWith(logName))) return;
+  throw new UsageError(`${dataDir} has other files and is not the data of a local service; nothing was changed`, {
+    hint: 'choose a new or empty directory with --data DIR',
+  });
 }

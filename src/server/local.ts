@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ControlInput } from '../api/control.ts';
-import { assertOwnDataDirectory } from '../base/data-directory.ts';
+import { assertDataDirectory } from '../base/data-directory.ts';
 import { listNames, prepareTls, type LocalTls } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { nameSecond } from './peers/second-datacenter.ts';
@@ -202,11 +202,11 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
 /**
  * Starts both services on this machine over the data in `dataDir`, with TLS under their own authority. The first start creates an account
  * with a key and sample data.
- * @throws {LocalError} if the directory or a port is in use; {UsageError} if login, key or faults are invalid
+ * @throws {LocalError} if the directory or a port is in use; {UsageError} if login, key or faults are invalid, or the directory has other files
  */
 export async function startLocal(options: LocalOptions): Promise<LocalService> {
   const settings = readSettings(options);
-  assertOwnDataDirectory(options.dataDir);
+  assertDataDirectory(options.dataDir);
   const store = await openStore(options.dataDir);
   try {
     return await run(store, settings, options);

@@ -224,6 +224,39 @@ describe('the life of a service', () => {
     expect(stderr).toContain('nothing was changed');
   });
 
+  test('a directory with other files is not made the data of a service, and reset does not delete what a service has not made', async () => {
+    const { sandbox, remove } = createSandbox();
+    try {
+      sandbox.write('project/.git/config', 'x');
+      sandbox.write('project/keys/own.pem', 'x');
+      const ports = ['--compute-port', '0', '--stor-port', '0'];
+      for (const words of [['start'], ['serve'], ['start', '--replay', 'r']]) {
+        sandbox.write('r', '{"recording":1,"account":"demo"}\n');
+        const argv = ['local', ...words, '--data', 'project', ...ports];
+        const { code, stderr } = await (words[0] === 'serve' ? sandbox.cloud(argv) : sandbox.here(argv));
+        expect([words, code, stderr]).toEqual([
+          words,
+          2,
+          expect.stringContaining('is not the data of a local service; nothing was changed'),
+        ]);
+      }
+      expect((await sandbox.shell('cd project; find . -type f | sort')).stdout).toBe('./.git/config\n./keys/own.pem\n');
+      await sandbox.json(...start, '--data', 'mixed');
+      await sandbox.here(['local', 'stop', '--data', 'mixed']);
+      sandbox.write('mixed/notes.txt', 'x');
+      const reset = await sandbox.here(['local', 'reset', '-y', '--data', 'mixed']);
+      expect([reset.code, reset.stderr]).toEqual([
+        2,
+        expect.stringContaining('files that no service made (notes.txt); nothing was changed'),
+      ]);
+      await sandbox.shell('rm mixed/notes.txt');
+      expect((await sandbox.here(['local', 'reset', '-y', '--data', 'mixed'])).code).toBe(0);
+      expect(existsSync(join(sandbox.home, 'mixed'))).toBe(false);
+    } finally {
+      remove();
+    }
+  });
+
   test('a key of the user is registered instead of a new one; no samples with --empty until they are put in', async () => {
     const { sandbox, remove } = createSandbox();
     try {

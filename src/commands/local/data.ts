@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { ifThere, NotFoundError } from '../../base/errors.ts';
+import { listForeignNames } from '../../base/data-directory.ts';
+import { ifThere, NotFoundError, UsageError } from '../../base/errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
@@ -14,6 +15,16 @@ import { checkData, isServed } from './state.ts';
 /** Entries of a folder; none if it does not exist: a running service creates and removes folders meanwhile. */
 function listEntries(folder: string): Dirent[] {
   return ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+}
+
+/** @throws {UsageError} if a data directory has files that no service made: they would be deleted with it */
+function assertNothingForeign(dataDir: string): void {
+  const names = listForeignNames(dataDir);
+  if (names.length === 0) return;
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+  throw new UsageError(`${dataDir} has files that no service made (${names.slice(0, 3).join(', ')}${more}); nothing was changed`, {
+    hint: 'move them to another directory first',
+  });
 }
 
 /** Number and total bytes of the files below a folder. */
@@ -102,7 +113,7 @@ export const logs = command({
 export const reset = command({
   summary: 'Delete all data of the services',
   description:
-    'Running services return to the state after their first start: accounts with their keys, and samples. Snapshots, addresses, clock and faults stay, so that programs can continue. For stopped services the data directory is removed with everything in it.',
+    'Running services return to the state after their first start: accounts with their keys, and samples. Snapshots, addresses, clock and faults stay, so that programs can continue. For stopped services the data directory is removed; it is refused if it has files that no service made.',
   options: { ...controlOption, yes: flag('Do not ask', { short: 'y' }) },
   run: async (invocation) => {
     const { options, world, note } = invocation;
@@ -113,6 +124,7 @@ export const reset = command({
       return undefined;
     }
     checkData(dataDir);
+    if (!isRunning) assertNothingForeign(dataDir);
     if (!options.yes) await confirm(world, `Delete all data in ${dataDir}?`);
     if (isRunning) await control(dataDir, 'reset', {});
     else rmSync(dataDir, { recursive: true });

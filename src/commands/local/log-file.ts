@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, fstatSync, ftruncateSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { logName } from '../../base/data-directory.ts';
 import { readClock } from '../../base/clock.ts';
 import type { Context } from '../../cli/command.ts';
 import { formatNote, saysJson } from '../../output/notes.ts';
@@ -18,7 +19,7 @@ export function findLogs(dataDir: string): string[] {
 
 /** The log file of a background service. */
 export function logFileOf(dataDir: string): string {
-  return join(dataDir, 'service.log');
+  return join(dataDir, logName);
 }
 
 function isStderr(file: string): boolean {

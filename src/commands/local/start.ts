@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { assertDataDirectory, assertOwnDataDirectory } from '../../base/data-directory.ts';
 import type { World } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { spin } from '../../cli/wait.ts';
@@ -57,6 +57,7 @@ function explainEnd(dataDir: string, logFile: string): string {
 /** Starts a background process that serves a data directory. @throws {LocalError} with its last message if it ends */
 export async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
   const { world } = context;
+  assertDataDirectory(dataDir);
   makeFolders(dataDir, 0o700);
   const logFile = logFileOf(dataDir);
   const log = openSync(logFile, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
