@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
-import { UsageError } from '../../base/errors.ts';
+import { undoOnFailure, UsageError } from '../../base/errors.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { folderPath, text } from '../../cli/parameters.ts';
@@ -10,11 +10,12 @@ import { spin } from '../../cli/wait.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { controlledDataOf, controlOption } from './control.ts';
 import { readLimits } from './limits.ts';
-import { checkProfile } from './profile.ts';
+import { checkProfile, writeProfiles } from './profile.ts';
 import type { Running } from './running.ts';
 import { readIsolation, serveOptions } from './service.ts';
 import { describeStarted, launch } from './start.ts';
 import { checkData, copyData } from './state.ts';
+import { stopProcess } from './stop.ts';
 
 /** Creates the directory of a fork. @throws {UsageError} if it is not empty */
 function makeTarget({ world, paths }: Context, to: string | undefined): string {
@@ -53,13 +54,18 @@ export const fork = command({
         await copyData(world, origin, snapshot, target);
         const { inheritIsolation } = await import('../../server/jobs/shown-isolation.ts');
         inheritIsolation(origin, target, readIsolation(world, options.isolation));
-        return await launch(invocation, target, {
+        const running = await launch(invocation, target, {
           ...rest,
           replay: undefined,
           data: target,
           computePort: rest.computePort ?? 0,
           storPort: rest.storPort ?? 0,
         });
+        await undoOnFailure(
+          () => stopProcess(world, running.pid),
+          async () => profile !== undefined && writeProfiles(invocation, running, { asked: profile, usual: profile }),
+        );
+        return running;
       } catch (error) {
         rmSync(target, { recursive: true, force: true });
         throw error;
@@ -67,7 +73,7 @@ export const fork = command({
     };
     const running = await spin(invocation, 'Forking', open);
     note(`Running; to stop it: cloud local stop --data ${target} && cloud local reset -y --data ${target}`);
-    return describeStarted(invocation, running, profile);
+    return describeStarted(running, profile);
   },
   examples: [
     { line: 'cloud local fork --profile trial', help: 'Try a change on a copy, with cloud --profile trial' },

@@ -41,6 +41,12 @@ export function findHolder(dataDir: string, pid = 0): number | undefined {
   }
 }
 
+/** True if the process that last opened the database is alive; it removes its id when it closes the database. */
+export function isHeld(world: Pick<World, 'kill'>, dataDir: string): boolean {
+  const pid = readPidFile(dataDir);
+  return pid > 0 && isAlive(world, pid);
+}
+
 /** True if a process has ended, or is a zombie that its parent has not reaped. */
 export function hasEnded(world: Pick<World, 'kill'>, pid: number): boolean {
   if (!isAlive(world, pid)) return true;

@@ -1,9 +1,17 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { withLock } from '../../base/lock.ts';
+import { writePrivate } from '../../base/private-files.ts';
 import type { Context } from '../../cli/command.ts';
+import { readJsonFile } from '../../config/files.ts';
 import { preferences, type SettingName } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Running, RunningAccount } from './running.ts';
 
-/** The profile of a local service. */
+/** The profiles of a local service. The name of the first is kept with its data, so that each start writes the same one. */
+
+/** File in the data directory with the name of its profile. */
+const memoryFile = 'profile.json';
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
@@ -23,13 +31,59 @@ export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: stri
   });
 }
 
+/** True if the file is in the data directory of a local service. */
+function isOfService(file: string): boolean {
+  return existsSync(join(dirname(dirname(file)), 'cloud.db'));
+}
+
+/** True if a profile may be written without being asked for: it is new, of the same data, or of a local service whose data is gone. */
+function isFree({ profiles }: Pick<Context, 'profiles'>, name: string, { dataDir, kept }: { dataDir: string; kept: unknown }): boolean {
+  if (!profiles.exists(name)) return true;
+  const { url, storUrl, keyFile, ca } = profiles.read(name).values;
+  const files = [keyFile, ca].filter((file) => file !== undefined);
+  if (files.some((file) => file.startsWith(`${dataDir}/`))) return true;
+  if (files.some(isOfService) || ![url, storUrl].every((each) => each === undefined || isHere(each))) return false;
+  return name === kept || (files.length > 0 && !files.some((file) => existsSync(file)));
+}
+
+/** The profile of a service that is started without --profile: the one of earlier starts with its data, or a free name. */
+function chooseProfile(context: Pick<Context, 'profiles'>, { dataDir, accounts = [] }: Running, usual: string): string {
+  const kept = readJsonFile(join(dataDir, memoryFile), 'private')?.['profile'];
+  const isUsable = (name: string): boolean =>
+    [name, ...accounts.map(({ account }) => accountProfileOf(name, account))].every((each) => isFree(context, each, { dataDir, kept }));
+  const known = [kept, usual].find((name) => typeof name === 'string' && isUsable(name));
+  if (typeof known === 'string') return known;
+  let number = 2;
+  while (!isUsable(`${usual}-${number}`)) number += 1;
+  return `${usual}-${number}`;
+}
+
+/**
+ * Writes the profiles of a service's accounts, under a lock: services that start at the same time choose different names.
+ * @param asked name of the first account's profile; undefined for that of earlier starts, or else a free one that begins with `usual`
+ * @returns the name
+ */
+export function writeProfiles(
+  context: Pick<Context, 'profiles' | 'paths'>,
+  running: Running,
+  { asked, usual }: { asked: string | undefined; usual: string },
+): string {
+  return withLock(`${context.paths.config}/local-profiles.lock`, () => {
+    const name = asked ?? chooseProfile(context, running, usual);
+    writeProfile(context, name, running, running);
+    for (const each of running.accounts ?? []) writeProfile(context, accountProfileOf(name, each.account), running, each);
+    writePrivate(join(running.dataDir, memoryFile), `${JSON.stringify({ profile: name })}\n`, { flush: false });
+    return name;
+  });
+}
+
 /** Name of the profile of an account other than the first: `local-other`. */
 export function accountProfileOf(profile: string, login: string): string {
   return `${profile}-${login.replaceAll('@', '-')}`;
 }
 
 /** Writes the profile of an account and keeps the preferences of an earlier one; it becomes the current profile if there is none. */
-export function writeProfile(
+function writeProfile(
   { profiles }: Pick<Context, 'profiles'>,
   name: string,
   { computeUrl, storUrl, caFile }: Running,

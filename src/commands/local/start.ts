@@ -2,19 +2,22 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { assertDataDirectory, assertOwnDataDirectory } from '../../base/data-directory.ts';
 import type { World } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { spin } from '../../cli/wait.ts';
 import { kebab } from '../../config/settings.ts';
-import { LocalError, WaitError } from '../../base/errors.ts';
+import { LocalError, undoOnFailure, WaitError } from '../../base/errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
-import { accountProfileOf, checkProfile, writeProfile } from './profile.ts';
+import { isHeld } from './holder.ts';
+import { accountProfileOf, checkProfile, writeProfiles } from './profile.ts';
 import { logFileOf } from './log-file.ts';
 import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
 import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
+import { stopProcess } from './stop.ts';
 
 /** Timeout for the start of a service, milliseconds. */
 const timeoutMs = 20_000;
@@ -87,14 +90,36 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   return running;
 }
 
-/** Returns the output of `start`; writes the profiles of the service's accounts unless `profile` is undefined. */
-export function describeStarted(context: Context, running: Running, profile: string | undefined): Output {
-  const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, ...told } = running;
-  if (profile === undefined) return record({ ...told, accounts: running.accounts ?? [] }, { id: 'computeUrl' });
-  writeProfile(context, profile, running, running);
-  const accounts = (running.accounts ?? []).map((each) => ({ ...each, profile: accountProfileOf(profile, each.account) }));
-  for (const each of accounts) writeProfile(context, each.profile, running, each);
-  return record({ ...told, profile, ...(accounts.length > 0 && { accounts }) }, { id: 'computeUrl' });
+/** Waits for the service that another process starts on the same data; undefined if that process ends, or takes too long. */
+async function findOther(world: World, dataDir: string): Promise<Running | undefined> {
+  const end = world.now() + timeoutMs;
+  while (world.now() < end && !world.interrupted.aborted) {
+    const isStarting = isHeld(world, dataDir);
+    const running = await findRunning(world, dataDir);
+    if (running !== undefined || !isStarting) return running;
+    await setTimeout(20);
+  }
+  return undefined;
+}
+
+/** Starts a service, or finds the one that another process starts on the same data at the same time. */
+async function launchOnce(context: Context, dataDir: string, options: ServeOptions): Promise<{ running: Running; isNew: boolean }> {
+  try {
+    return { running: await launch(context, dataDir, options), isNew: true };
+  } catch (error) {
+    const isInUse = error instanceof LocalError && error.message.includes(' is in use by another cloud local');
+    const running = isInUse ? await findOther(context.world, dataDir) : undefined;
+    if (running === undefined) throw error;
+    return { running, isNew: false };
+  }
+}
+
+/** The output of `start`. @param profile name of the first account's profile; undefined if none was written */
+export function describeStarted(running: Running, profile: string | undefined): Output {
+  const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, accounts = [], ...told } = running;
+  if (profile === undefined) return record({ ...told, accounts }, { id: 'computeUrl' });
+  const shown = accounts.map((each) => ({ ...each, profile: accountProfileOf(profile, each.account) }));
+  return record({ ...told, profile, ...(shown.length > 0 && { accounts: shown }) }, { id: 'computeUrl' });
 }
 
 /** The data directory of a service. Each replay of a recording gets a new one, so that no other data is used or changed. */
@@ -108,33 +133,40 @@ function startedDataOf(context: Context, { data, replay }: ServeOptions): string
 export const start = command({
   summary: 'Start both services on this machine',
   description:
-    'The first start creates an account with a key, sample images, packages and directories, and a profile. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: bubblewrap if installed, otherwise Linux namespaces. Where neither works, jobs are rejected, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) runs tasks as your user without a sandbox.',
+    'The first start creates an account with a key, sample images, packages and directories, and a profile: "local", or "local-2" and so on while that belongs to other data. Later starts with the same data write the same profile, and --profile NAME chooses another. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: bubblewrap if installed, otherwise Linux namespaces. Where neither works, jobs are rejected, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) runs tasks as your user without a sandbox.',
   options: serveOptions,
   run: async (invocation) => {
     const { options, world, note, warn } = invocation;
     const dataDir = startedDataOf(invocation, options);
-    const profile = invocation.settingGiven('profile') ?? (options.replay === undefined ? 'local' : 'replay');
+    const asked = invocation.settingGiven('profile');
     // Checked here, because the background process could report errors only in its log.
     readLimits(options.limit);
     readIsolation(world, options.isolation);
     (await readReplay(invocation, options))?.close();
-    for (const name of [profile, ...options.addAccount.map((login) => accountProfileOf(profile, login))])
-      checkProfile(invocation, name, dataDir);
-    const before = await findRunning(world, dataDir);
-    const running = before ?? (await spin(invocation, 'Starting', () => launch(invocation, dataDir, options)));
-    const [, , , , ...asked] = serveWords(dataDir, options, invocation.settingGiven('account'));
-    const told = describeStarted(invocation, running, profile);
-    note(
-      before
-        ? `Already running${asked.length > 0 ? '; options apply only at the start' : ''}`
-        : `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`,
+    if (asked !== undefined)
+      for (const name of [asked, ...options.addAccount.map((login) => accountProfileOf(asked, login))])
+        checkProfile(invocation, name, dataDir);
+    const found = await findRunning(world, dataDir);
+    const { running, isNew } =
+      found === undefined
+        ? await spin(invocation, 'Starting', () => launchOnce(invocation, dataDir, options))
+        : { running: found, isNew: false };
+    const profile = await undoOnFailure(
+      async () => isNew && (await stopProcess(world, running.pid)),
+      async () => writeProfiles(invocation, running, { asked, usual: options.replay === undefined ? 'local' : 'replay' }),
     );
-    if (options.replay !== undefined && before === undefined)
+    const [, , , , ...given] = serveWords(dataDir, options, invocation.settingGiven('account'));
+    note(
+      isNew
+        ? `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`
+        : `Already running${given.length > 0 ? '; options apply only at the start' : ''}`,
+    );
+    if (options.replay !== undefined && isNew)
       note(`Replaying the recording; to stop: cloud local stop --data ${dataDir} && cloud local reset -y --data ${dataDir}`);
-    const difference = before && describeDifference(before);
+    const difference = isNew ? undefined : describeDifference(running);
     if (difference !== undefined) warn(difference);
     if (running.jobsOff !== undefined) warn(running.jobsOff);
-    return told;
+    return describeStarted(running, profile);
   },
   examples: [
     { line: 'cloud local start', help: 'Start, and create the profile "local"' },

@@ -36,7 +36,7 @@ async function findProcess(world: Context['world'], dataDir: string): Promise<nu
 }
 
 /** Ends a service and waits for its process; returns false if it had to be killed. @throws {WaitError} if it runs even then */
-async function stopProcess(world: Context['world'], pid: number): Promise<boolean> {
+export async function stopProcess(world: Context['world'], pid: number): Promise<boolean> {
   const isGone = (): boolean => hasEnded(world, pid);
   for (const [signal, time] of [
     ['SIGTERM', stopTime],
