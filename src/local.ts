@@ -3,11 +3,22 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ClockState, FaultState, RecordedRequest, SnapshotInfo } from './api/control-values.ts';
 import { sendControl } from './base/control-request.ts';
-import { shortenSocketPath } from './base/control-socket.ts';
+import { shortenSocketPath, type ShortPath } from './base/control-socket.ts';
+import { isSystemError } from './base/errors.ts';
 
 /** The module `cloud/local`: services for the test suites of programs in JavaScript and TypeScript. */
 
 export type { ClockState, FaultState, RecordedRequest, SnapshotInfo } from './api/control-values.ts';
+
+/** An account of services. */
+export interface LocalAccount {
+  readonly account: string;
+  readonly accountId: string;
+  /** MD5 fingerprint of its key. */
+  readonly keyId: string;
+  /** File of the private key, PEM. */
+  readonly keyFile: string;
+}
 
 /** Initial state of services. */
 export interface StartOptions {
@@ -73,6 +84,8 @@ export interface LocalServices {
   /** File of the certificate authority to trust, PEM; undefined with `--http`. */
   readonly caFile: string | undefined;
   readonly dataDir: string;
+  /** The accounts of the option `--add-account`. */
+  readonly accounts: readonly LocalAccount[];
   /** Environment variables that configure clients: `CLOUD_*`, `TRITON_*`, `SDC_*`, `MANTA_*`, and those for trusted certificates. */
   readonly env: Readonly<Record<string, string>>;
   readonly clock: LocalClock;
@@ -96,8 +109,8 @@ export class LocalServiceError extends Error {
   /** `UsageError`, `NotFound`, `LocalError` ... */
   readonly code: string;
 
-  constructor(code: string, message: string) {
-    super(message);
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }
@@ -144,16 +157,25 @@ async function readEnvironment(child: ChildProcess): Promise<Record<string, stri
   return Object.fromEntries(Object.entries(all).filter(([name]) => given.test(name)));
 }
 
-/** Does an operation of the control interface. */
+/** Error codes of the socket of services that have stopped. */
+const gone = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'ENOTDIR']);
+
+/** Does an operation of the control interface. @throws {LocalServiceError} */
 async function control<T>(dataDir: string, name: string, input: object): Promise<T> {
-  const short = shortenSocketPath(dataDir);
+  let short: ShortPath | undefined;
   try {
+    short = shortenSocketPath(dataDir);
     const { status, text } = await sendControl(short, name, JSON.stringify(input));
     const value = JSON.parse(text) as T & { code: string; message: string };
     if (status !== 200) throw new LocalServiceError(value.code, value.message);
     return value;
+  } catch (error) {
+    if (error instanceof LocalServiceError) throw error;
+    const isGone = isSystemError(error) && gone.has(error.code ?? '');
+    const message = isGone ? `the services on ${dataDir} have stopped` : `the services on ${dataDir} did not respond: ${String(error)}`;
+    throw new LocalServiceError('LocalError', message, { cause: error });
   } finally {
-    short.close();
+    short?.close();
   }
 }
 
@@ -201,6 +223,7 @@ async function launch(words: readonly string[]): Promise<LocalServices> {
     keyFile: read('CLOUD_KEY_FILE'),
     caFile: env['CLOUD_CA'],
     dataDir,
+    accounts: JSON.parse(env['CLOUD_LOCAL_ACCOUNTS'] ?? '[]') as LocalAccount[],
     env,
     clock: createClock(dataDir),
     faults: createFaults(dataDir),

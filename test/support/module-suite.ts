@@ -23,6 +23,18 @@ test('a fork has the fixtures, and what it does is its own', async () => {
   await own.stop();
 });
 
+test('services that have stopped say so by the error of the module; accounts that were added are listed', async () => {
+  const own = await startLocal({ empty: true, options: ['--add-account', 'other'] });
+  expect(own.accounts).toMatchObject([{ account: 'other', keyFile: `${own.dataDir}/keys/other.pem` }]);
+  await own.stop();
+  for (const work of [() => own.clock.get(), () => own.faults.list(), () => own.requests(), () => own.snapshot('x')])
+    await expect(work()).rejects.toMatchObject({
+      name: 'LocalServiceError',
+      code: 'LocalError',
+      message: expect.stringContaining('have stopped'),
+    });
+});
+
 test('a snapshot is given back, and can be forked', async () => {
   expect(await ready.snapshot('before')).toMatchObject({ name: 'before', objects: 1 });
   cloud(ready, 'stor', 'rm', '-q', '-y', 'a.txt');
