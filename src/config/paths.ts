@@ -17,24 +17,29 @@ function trimSlashes(folder: string): string {
   return folder.endsWith('/') ? folder.replace(/\/+$/, '') : folder;
 }
 
-/** The folders of this user. Ignores relative paths in XDG variables, as the specification requires. Getters: a command uses two. */
+/** Variable with a folder for configuration, state, cache and data, in place of those of XDG; `cloud local run` sets it for its program. */
+export const homeVariable = 'CLOUD_HOME';
+
+/** The folders of this user. Ignores relative paths in variables, as the specification of XDG requires. Getters: a command uses two. */
 export function findPaths(env: Readonly<Record<string, string | undefined>>, home: string): Paths {
-  const base = (variable: string, fallback: string): string => {
+  const own = env[homeVariable];
+  const base = (variable: string, fallback: string, name: string): string => {
+    if (own?.startsWith('/') === true) return `${trimSlashes(own)}/${name}`;
     const value = env[variable];
     return `${trimSlashes(value?.startsWith('/') === true ? value : `${trimSlashes(home)}/${fallback}`)}/cloud`;
   };
   return {
     get config() {
-      return base('XDG_CONFIG_HOME', '.config');
+      return base('XDG_CONFIG_HOME', '.config', 'config');
     },
     get state() {
-      return base('XDG_STATE_HOME', '.local/state');
+      return base('XDG_STATE_HOME', '.local/state', 'state');
     },
     get cache() {
-      return base('XDG_CACHE_HOME', '.cache');
+      return base('XDG_CACHE_HOME', '.cache', 'cache');
     },
     get data() {
-      return base('XDG_DATA_HOME', '.local/share');
+      return base('XDG_DATA_HOME', '.local/share', 'data');
     },
     get ssh() {
       return `${trimSlashes(home)}/.ssh`;

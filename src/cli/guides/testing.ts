@@ -9,8 +9,9 @@ export const testing: Guide = {
     {
       title: 'Description',
       blocks: [
-        '`cloud local run` starts both services for a test suite, on free ports and with separate data, and removes everything when the suite ends. Its exit code is that of the suite. Any number can run in parallel: your profiles and the data of `cloud local start` are neither used nor changed.',
-        'The suite reaches the services through environment variables: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`, the same for the older tools (`TRITON_*`, `SDC_*`, `MANTA_*`), and the certificate authority to trust for Node.js, curl, OpenSSL, Go on Linux and Python. With `CLOUD_LOCAL_DATA`, the data directory, `cloud local clock`, `faults` and `requests` control the services of the suite and no others.',
+        '`cloud local run` starts both services for a test suite, on free ports and with separate data, and removes everything when the suite ends. Its exit code is that of the suite. Any number can run in parallel: your profiles and the data of `cloud local start` are neither used nor changed. Where your home cannot be written, the run is in `TMPDIR`.',
+        'The suite reaches the services through environment variables: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`, the same for the older tools (`TRITON_*`, `SDC_*`, `MANTA_*`), and the certificate authority to trust for Node.js, curl, OpenSSL, Go on Linux and Python. With `CLOUD_LOCAL_DATA`, the data directory, `cloud local clock`, `faults`, `requests` and `status` are about the services of the suite and no others. `CLOUD_HOME`, a folder of the run, is in place of your configuration and state; services that the suite starts with `cloud local fork` or `start` end with the run.',
+        'With `--add-account other`, the suite can act as a second account: `CLOUD_LOCAL_ACCOUNTS` is a JSON list with `account`, `accountId`, `keyId` and `keyFile` of each added account, and `CLOUD_ACCOUNT=other CLOUD_KEY_ID= CLOUD_KEY_FILE=$CLOUD_LOCAL_DATA/keys/other.pem cloud stor ls` signs as `other`.',
         'Tests of one run share the services. Undo faults and clock changes before the next test, as the examples do, and give each test its own object names.',
       ],
     },

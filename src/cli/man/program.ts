@@ -51,6 +51,10 @@ export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly 
         `${bold('PAGER')}, ${bold('CLOUD_PAGER')}`,
         'Program that shows tables longer than the terminal. `CLOUD_PAGER` takes precedence; an empty value turns the pager off.',
       ),
+      entry(
+        bold('CLOUD_HOME'),
+        'Absolute path of a folder for configuration, state, cache and data, in place of those below. `cloud local run` sets it for its program.',
+      ),
       entry(`${bold('NO_COLOR')}, ${bold('CLICOLOR_FORCE')}`, 'Turn colour off or on, unless `--color` is given.'),
     ),
     section(

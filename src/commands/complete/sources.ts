@@ -116,10 +116,10 @@ const aliases: Source = async ({ open }) => {
 
 /** Snapshots in the data directory that the line names, or in the usual one. */
 const snapshots: Source = async ({ open, nouns, words }) => {
-  const { controlledDataOf } = await import('../local/control.ts');
+  const { dataDirOf } = await import('../local/service.ts');
   const { listSnapshots } = await import('../../server/store/snapshots.ts');
   const { options } = await readTyped(nouns, words);
-  const saved = listSnapshots(controlledDataOf(await open(), options.get('data')));
+  const saved = listSnapshots(dataDirOf(await open(), options.get('data')));
   return saved.map(({ name, created }) => ({ value: name, help: created }));
 };
 

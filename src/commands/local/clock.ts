@@ -4,7 +4,8 @@ import { command } from '../../cli/command.ts';
 import { flag, maybe } from '../../cli/parameters.ts';
 import { record } from '../../output/kinds.ts';
 import { parseDuration } from '../../output/units.ts';
-import { control, controlledDataOf, controlOption } from './control.ts';
+import { control } from './control.ts';
+import { dataDirOf, dataOption } from './service.ts';
 
 const actions = ['set', 'advance', 'skew', 'reset'] as const;
 
@@ -33,11 +34,11 @@ export const clock = command({
     value: maybe('For set: time in ISO 8601, UTC by default; for advance and skew: duration, such as 90s or 1h30m'),
   },
   usage: '[set TIME|advance DURATION|skew DURATION|reset]',
-  options: { ...controlOption, behind: flag('With skew: put the service behind, not ahead') },
+  options: { ...dataOption, behind: flag('With skew: put the service behind, not ahead') },
   run: async (invocation) => {
     const { args, options } = invocation;
     const change = readChange(args.action, args.value, options.behind);
-    const state = await control(controlledDataOf(invocation, options.data), 'clock', change);
+    const state = await control(dataDirOf(invocation, options.data), 'clock', change);
     return record(state, { id: 'time', columns: [{ key: 'time', as: 'text' }, 'offset', 'skew'] });
   },
   examples: [

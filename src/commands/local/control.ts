@@ -2,24 +2,8 @@ import type { ControlInput, ControlName, ControlResult } from '../../api/control
 import { sendControl } from '../../base/control-request.ts';
 import { controlSocketOf, shortenSocketPath, type ShortPath } from '../../base/control-socket.ts';
 import { isSystemError, LocalError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
-import type { Context } from '../../cli/command.ts';
 import { findHolder } from './holder.ts';
 import { readRunFile } from './running.ts';
-import { dataDirOf } from './service.ts';
-import { folderPath } from '../../cli/parameters.ts';
-
-/** Variable that names the data directory of the controlled service; `cloud local run` sets it for its program. */
-export const controlVariable = 'CLOUD_LOCAL_DATA';
-
-export const controlOption = {
-  data: folderPath(`Folder of the data of the service; ${controlVariable} in the environment by default`),
-};
-
-/** The data directory of the service that a command controls. */
-export function controlledDataOf(context: Context, data: string | undefined): string {
-  const named = context.world.env[controlVariable];
-  return dataDirOf(context, data ?? (named === '' ? undefined : named));
-}
 
 /** Error codes of a socket on which no process listens. */
 const absent = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);

@@ -9,7 +9,7 @@ import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
-import { control, controlledDataOf, controlOption } from './control.ts';
+import { control } from './control.ts';
 import { checkData, isServed } from './state.ts';
 
 /** Entries of a folder; none if it does not exist: a running service creates and removes folders meanwhile. */
@@ -114,10 +114,10 @@ export const reset = command({
   summary: 'Delete all data of the services',
   description:
     'Running services return to the state after their first start: accounts with their keys, and samples. Snapshots, addresses, clock and faults stay, so that programs can continue. For stopped services the data directory is removed; it is refused if it has files that no service made.',
-  options: { ...controlOption, yes: flag('Do not ask', { short: 'y' }) },
+  options: { ...dataOption, yes: flag('Do not ask', { short: 'y' }) },
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const dataDir = controlledDataOf(invocation, options.data);
+    const dataDir = dataDirOf(invocation, options.data);
     const isRunning = await isServed(world, dataDir);
     if (!existsSync(dataDir)) {
       note('There is nothing to delete');

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { World } from '../../base/world.ts';
+import { homeVariable } from '../../config/paths.ts';
 import { settings, type SettingName } from '../../config/settings.ts';
 
 /** The environment of a program that uses its own local services. */
@@ -20,13 +21,18 @@ function writeBundle({ env }: Pick<World, 'env'>, folder: string, ca: string): s
 
 type SettingValues = Readonly<Partial<Record<SettingName, string | undefined>>>;
 
-/** Sets the variables of all settings to `values` and removes the others, so that no profile has an effect. */
-export function describeSettings({ env: outer }: Pick<World, 'env'>, values: SettingValues): NodeJS.ProcessEnv {
+/** Sets the variables of all settings to `values` and removes the others. */
+function describeSettings({ env: outer }: Pick<World, 'env'>, values: SettingValues): NodeJS.ProcessEnv {
   const named = Object.entries(settings as Readonly<Record<string, { env?: string; legacy?: readonly string[] }>>);
   const own = named.flatMap(([name, { env, legacy = [] }]) =>
     (env === undefined ? legacy : [env, ...legacy]).map((variable) => [variable, values[name as SettingName]]),
   );
   return { ...outer, ...Object.fromEntries(own), TRITON_PROFILE: 'env' };
+}
+
+/** Like `describeSettings`, with configuration, state and data in the folder `home`: no profile has an effect, and nothing of the user changes. */
+export function describeOwnSettings(world: Pick<World, 'env'>, values: SettingValues, home: string): NodeJS.ProcessEnv {
+  return { ...describeSettings(world, values), [homeVariable]: home };
 }
 
 /**

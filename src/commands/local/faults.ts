@@ -3,7 +3,8 @@ import { UsageError } from '../../base/errors.ts';
 import { command, group } from '../../cli/command.ts';
 import { number, one, some, text } from '../../cli/parameters.ts';
 import { records, type Output } from '../../output/kinds.ts';
-import { control, controlledDataOf, controlOption } from './control.ts';
+import { control } from './control.ts';
+import { dataDirOf, dataOption } from './service.ts';
 import { countOf } from '../../base/count.ts';
 
 function showFaults(faults: readonly FaultState[]): Output {
@@ -22,8 +23,8 @@ function readRate(rate: string | undefined): number | undefined {
 
 const list = command({
   summary: 'List the faults of a running service, with how often they occurred',
-  options: controlOption,
-  run: async (invocation) => showFaults((await control(controlledDataOf(invocation, invocation.options.data), 'faults', {})).faults),
+  options: dataOption,
+  run: async (invocation) => showFaults((await control(dataDirOf(invocation, invocation.options.data), 'faults', {})).faults),
   examples: [
     { line: 'cloud local faults list', help: 'Each with the number of its failures' },
     { line: 'cloud local faults list -j --columns operation,failure,injected', help: 'For a test that checks that a request failed' },
@@ -39,7 +40,7 @@ const add = command({
     failure: one('Failure; see above', { values: 'failure' }),
   },
   options: {
-    ...controlOption,
+    ...dataOption,
     path: text('Only for requests whose path matches; * matches any characters', { placeholder: 'PATTERN' }),
     fromAccount: text('Only for requests of this account and its users', { placeholder: 'LOGIN' }),
     count: number('Number of failures; unlimited by default', { range: [1, Number.MAX_SAFE_INTEGER] }),
@@ -50,7 +51,7 @@ const add = command({
     const { args, options } = invocation;
     const { path, fromAccount: account, count, seed } = options;
     const rule = { ...args, path, account, count, rate: readRate(options.rate), seed };
-    return showFaults([await control(controlledDataOf(invocation, options.data), 'addFault', rule)]);
+    return showFaults([await control(dataDirOf(invocation, options.data), 'addFault', rule)]);
   },
   examples: [
     { line: 'cloud local faults add getobject 503 --count 1', help: 'Test that a program retries' },
@@ -62,10 +63,10 @@ const add = command({
 const clear = command({
   summary: 'Remove faults; requests that they stall continue',
   arguments: { ids: some('Ids of faults; all by default') },
-  options: controlOption,
+  options: dataOption,
   run: async (invocation) => {
     const { args, options, note } = invocation;
-    const dataDir = controlledDataOf(invocation, options.data);
+    const dataDir = dataDirOf(invocation, options.data);
     const ids = args.ids.map((text) => {
       if (/^\d{1,15}$/u.test(text)) return Number(text);
       throw new UsageError(`"${text}" is not the id of a fault`, { hint: 'cloud local faults list' });

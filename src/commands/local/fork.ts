@@ -8,11 +8,10 @@ import { resolvePath } from '../../cli/input.ts';
 import { folderPath, text } from '../../cli/parameters.ts';
 import { spin } from '../../cli/wait.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
-import { controlledDataOf, controlOption } from './control.ts';
 import { readLimits } from './limits.ts';
 import { checkProfile, writeProfiles } from './profile.ts';
 import type { Running } from './running.ts';
-import { readIsolation, serveOptions } from './service.ts';
+import { dataDirOf, dataOption, readIsolation, serveOptions } from './service.ts';
 import { describeStarted, launch } from './start.ts';
 import { checkData, copyData } from './state.ts';
 import { stopProcess } from './stop.ts';
@@ -29,7 +28,7 @@ function makeTarget({ world, paths }: Context, to: string | undefined): string {
 const { data: _, replay: __, ...serving } = serveOptions;
 
 const forkOptions = {
-  ...controlOption,
+  ...dataOption,
   ...serving,
   snapshot: text('Fork this snapshot instead of the current state', { placeholder: 'NAME', values: 'snapshot' }),
   to: folderPath('Folder for its data; a new one by default'),
@@ -43,7 +42,7 @@ export const fork = command({
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const { snapshot, to, data, ...rest } = options;
-    const origin = controlledDataOf(invocation, data);
+    const origin = dataDirOf(invocation, data);
     const profile = invocation.settingGiven('profile');
     readLimits(options.limit);
     checkData(origin);

@@ -2,7 +2,8 @@ import type { RecordedRequest } from '../../api/control.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { records } from '../../output/kinds.ts';
-import { control, controlledDataOf, controlOption } from './control.ts';
+import { control } from './control.ts';
+import { dataDirOf, dataOption } from './service.ts';
 
 /** Delay between two requests with --follow, milliseconds. */
 const pause = 200;
@@ -29,13 +30,13 @@ export const requests = command({
   description:
     'Lists the latest 1000 requests to both services. REASON of a rejected signature is the text that should have been signed and the key; REASON of a denied access is the missing rule or role tag. The field curl is a command that repeats the request as long as its date is accepted; it contains the signature, and reads a body from stdin. Status 0 is a connection that a fault closed.',
   options: {
-    ...controlOption,
+    ...dataOption,
     failed: flag('Show only requests that failed'),
     follow: flag('Keep showing new requests until Ctrl-C', { short: 'f' }),
   },
   run: async (invocation) => {
     const { options, world } = invocation;
-    return records(listRequests(world, controlledDataOf(invocation, options.data), options), {
+    return records(listRequests(world, dataDirOf(invocation, options.data), options), {
       id: 'requestId',
       columns: [
         { key: 'time', as: 'time', long: true },

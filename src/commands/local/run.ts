@@ -3,24 +3,28 @@ import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { UsageError } from '../../base/errors.ts';
-import { filePath, folderPath, many, text, type Values } from '../../cli/parameters.ts';
+import { filePath, folderPath, many, text, texts, type Values } from '../../cli/parameters.ts';
+import { homeVariable } from '../../config/paths.ts';
 import type { LocalService } from '../../server/local.ts';
-import { controlledDataOf, controlVariable } from './control.ts';
 import { describeEnvironment } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
-import { makeScratch } from './scratch.ts';
-import { openService, serveOptions } from './service.ts';
+import { endStarted, makeHome, makeScratch } from './scratch.ts';
+import { announce, controlVariable, dataDirOf, describeRunning, openService, serveOptions } from './service.ts';
 import { copyData } from './state.ts';
 
 const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, ...shared } = serveOptions;
 
 const runOptions = {
   ...shared,
+  addAccount: texts('Add an account with a key; CLOUD_LOCAL_ACCOUNTS has both', { placeholder: 'LOGIN' }),
   snapshot: text('Start with the state of this snapshot', { placeholder: 'NAME', values: 'snapshot' }),
   data: folderPath('Start with the state of the services with this data'),
   fixtures: text('Add objects and users first; see local seed', { placeholder: 'DIR|FILE', values: 'file' }),
   log: filePath("Write the services' log to this file"),
 };
+/** Variable with the accounts of --add-account, as JSON. */
+const accountsVariable = 'CLOUD_LOCAL_ACCOUNTS';
+
 type RunOptions = Values<typeof runOptions>;
 
 /** Creates the template: the data of a first start. */
@@ -43,10 +47,16 @@ function isUsual({ settingGiven }: Context, { publicKey, empty, datacenter, addA
   );
 }
 
-/** The environment of the program, by which it and the older tools reach the services whatever profile is current. */
-function describeService(world: Context['world'], service: LocalService): NodeJS.ProcessEnv {
-  const { account, keyId, keyFile, computeUrl: url, storUrl, caFile: ca, dataDir } = service;
-  return { ...describeEnvironment(world, { account, keyId, keyFile, url, storUrl, ca }, dataDir), [controlVariable]: dataDir };
+/** The environment of the program, by which it and the older tools reach the services. */
+function describeService(world: Context['world'], service: LocalService, home: string): NodeJS.ProcessEnv {
+  const { account, keyId, keyFile, computeUrl: url, storUrl, caFile: ca, dataDir, accounts } = service;
+  const values = { account, keyId, keyFile, url, storUrl, ca };
+  return {
+    ...describeEnvironment(world, values, dataDir),
+    [homeVariable]: home,
+    [controlVariable]: dataDir,
+    [accountsVariable]: JSON.stringify(accounts),
+  };
 }
 
 /** Warns of requests of the program that the recording has no response for. */
@@ -69,7 +79,7 @@ function openLog(world: Context['world'], file: string | undefined): { log: (lin
 export const run = command({
   summary: 'Run a program with its own services',
   description:
-    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). The exit code is that of the program. Any number can run in parallel; profiles and the data of cloud local start are not changed.',
+    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). CLOUD_HOME is a folder of the run, so that the program uses and changes none of your profiles, interrupted transfers and local services; services that it starts in the background end with it. CLOUD_LOCAL_ACCOUNTS lists the accounts of --add-account as JSON, each with account, keyId and keyFile; CLOUD_ACCOUNT, CLOUD_KEY_ID and CLOUD_KEY_FILE with these values act as one. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed. Any number can run in parallel.',
   arguments: { command: many('Program and its arguments, after --') },
   usage: '-- COMMAND [ARGUMENT...]',
   options: runOptions,
@@ -82,20 +92,24 @@ export const run = command({
     const isCopy = snapshot !== undefined || data !== undefined;
     if (isCopy && options.replay !== undefined)
       throw new UsageError('--replay cannot be used with --data or --snapshot: responses come from the recording');
+    if (fixtures !== undefined && options.replay !== undefined)
+      throw new UsageError('--fixtures cannot be used with --replay: responses come from the recording', { hint: 'leave out --fixtures' });
     const isTemplate = !isCopy && isUsual(invocation, options);
     const dataDir = await makeScratch(paths, world, isTemplate ? makeTemplate : undefined);
     try {
-      if (isCopy) await copyData(world, controlledDataOf(invocation, data), snapshot, dataDir);
+      if (isCopy) await copyData(world, dataDirOf(invocation, data), snapshot, dataDir);
       const serving = { ...given, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
-      const { service, replay } = await openService(invocation, serving, log);
+      const { service, instance, replay } = await openService(invocation, serving, log);
+      const home = makeHome(dataDir);
       try {
-        const env = describeService(world, service);
+        announce({ ...describeRunning(service, instance, world), temporary: true });
+        const env = describeService(world, service, home);
         await putFixtures(world, lines, env);
         const exitCode = await runProgram(program, words, env, world);
         if (replay !== undefined) reportUnmatched(invocation, replay.unmatched);
         return { kind: 'none', exitCode };
       } finally {
-        await service.close(0);
+        await Promise.all([service.close(0), endStarted(world, home)]);
       }
     } finally {
       rmSync(dataDir, { recursive: true, force: true });

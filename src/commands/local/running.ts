@@ -31,6 +31,8 @@ export interface Running extends RunningAccount {
   /** Version of the running program; absent before 0.2.0. */
   version?: string | undefined;
   commit?: string | undefined;
+  /** The service of `cloud local run`, which ends with its program. */
+  temporary?: true;
   /** ISO 8601. */
   startedAt: string;
   /** Chosen at start and sent in the header `local-instance`, which distinguishes this service from another program on the same port. */

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { ifThere, isSystemError, quietly } from '../../base/errors.ts';
+import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { isAlive, type World } from '../../base/world.ts';
 import type { Paths } from '../../config/paths.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { findHolder } from './holder.ts';
+import { findProcess, stopProcess } from './stop.ts';
 
 /** Data directories of temporary services, and the template that they are copied from. */
 
@@ -31,12 +35,65 @@ function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasServic
     const path = join(folder, name);
     const age = world.now() - (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
     const isUsed = isAlive(world, Number(name.split('.')[0])) && (!hasService || age < openingTime || findHolder(path) !== undefined);
-    if (!isUsed) rmSync(path, { recursive: true, force: true });
+    if (isUsed) continue;
+    for (const dataDir of listStarted(join(path, homeName, 'data'))) {
+      const pid = findHolder(dataDir);
+      if (pid !== undefined) quietly(() => world.kill(pid, dataDir.startsWith(`${path}/`) ? 'SIGKILL' : 'SIGTERM'), undefined);
+    }
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-/** Creates a folder for a command's temporary files. */
-export function makeFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | 'now' | 'pid'>, kind: 'recordings' | 'runs'): string {
+/** Folder in the data directory of a run that is `CLOUD_HOME` of its program. */
+export const homeName = 'home';
+
+/** Folder in the data folder of a run with a file for each background service that was started in the run: it ends with the run. */
+const startedName = 'started';
+
+/** Creates the `CLOUD_HOME` of a run. */
+export function makeHome(dataDir: string): string {
+  const home = join(dataDir, homeName);
+  makeFolders(join(home, 'data', startedName), 0o700);
+  return home;
+}
+
+/** Notes that a background service is started on a data directory, if that happens in a run. */
+export function noteStarted({ data }: Pick<Paths, 'data'>, dataDir: string): void {
+  const folder = join(data, startedName);
+  if (existsSync(folder)) writePrivate(join(folder, randomUUID()), dataDir, { flush: false });
+}
+
+/** The data directories of the background services that were started in a run. @param data its data folder */
+function listStarted(data: string): string[] {
+  const folder = join(data, startedName);
+  return (ifThere(() => readdirSync(folder)) ?? []).map((name) => readPrivate(join(folder, name)));
+}
+
+/** Stops the background services that were started in a run, also when the run was interrupted. */
+export async function endStarted({ kill, now }: Pick<World, 'kill' | 'now'>, home: string): Promise<void> {
+  const { signal: interrupted } = new AbortController();
+  const end = async (dataDir: string): Promise<void> => {
+    const pid = await findProcess({ kill }, dataDir);
+    if (pid !== undefined) await stopProcess({ kill, now, interrupted }, pid);
+  };
+  await Promise.all([...new Set(listStarted(join(home, 'data')))].map(end));
+}
+
+/** Creates a folder for a command's temporary files: in the data folder, or where that cannot be written in a temporary one. */
+export function makeFolder(
+  paths: Pick<Paths, 'data'>,
+  world: Pick<World, 'kill' | 'now' | 'pid'>,
+  kind: 'recordings' | 'runs' | 'seeds',
+): string {
+  try {
+    return makeOwnFolder(paths, world, kind);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return mkdtempSync(join(tmpdir(), `cloud-${kind}-`));
+  }
+}
+
+function makeOwnFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | 'now' | 'pid'>, kind: string): string {
   const all = join(paths.data, kind);
   makeFolders(all, 0o700);
   assertOwnDataDirectory(all);
@@ -59,6 +116,10 @@ export async function makeScratch(
   const dataDir = makeFolder(paths, world, 'runs');
   if (!make) return dataDir;
   const template = join(paths.data, `template-${build.version}-${build.commit}`);
+  if (!existsSync(template) && !dataDir.startsWith(`${paths.data}/`)) {
+    await make(dataDir);
+    return dataDir;
+  }
   if (!existsSync(template)) await makeTemplate(template, `${dataDir}.template`, make);
   assertOwnDataDirectory(template);
   copyTree(template, dataDir);

@@ -1,13 +1,15 @@
+import { rmSync } from 'node:fs';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { maybe } from '../../cli/parameters.ts';
 import { NotFoundError } from '../../base/errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
-import { controlledDataOf, controlOption, controlVariable } from './control.ts';
-import { describeSettings } from './environment.ts';
+import { controlVariable, dataDirOf, dataOption } from './service.ts';
+import { describeOwnSettings } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
 import { findRunning, type Running, type RunningAccount } from './running.ts';
-import { changeState, checkData, isServed } from './state.ts';
+import { makeFolder } from './scratch.ts';
+import { changeState, checkData } from './state.ts';
 
 async function seedSamples(invocation: Context, dataDir: string): Promise<Output> {
   const { world, note } = invocation;
@@ -28,33 +30,36 @@ async function seedSamples(invocation: Context, dataDir: string): Promise<Output
 type Reached = Pick<Running, 'computeUrl' | 'storUrl' | 'caFile' | 'accounts'> & RunningAccount;
 
 /** The environment in which this program signs as an account. @throws {NotFoundError} if the services have no key of the account */
-function actAs(context: Context, service: Reached): NodeJS.ProcessEnv {
+function actAs(context: Context, service: Reached, home: string): NodeJS.ProcessEnv {
   const login = context.settingGiven('account') ?? service.account;
   const found = [service, ...(service.accounts ?? [])].find(({ account }) => account === login);
   if (found === undefined)
     throw new NotFoundError(`the services have no key of the account ${login}`, { hint: 'accounts of local start --add-account have one' });
   const { account, keyId, keyFile } = found;
   const { computeUrl: url, storUrl, caFile: ca } = service;
-  return describeSettings(context.world, { account, keyId, keyFile, url, storUrl, ca, storEcdsa: 'true' });
+  return describeOwnSettings(context.world, { account, keyId, keyFile, url, storUrl, ca, storEcdsa: 'true' }, home);
 }
 
 /** Adds fixtures to running services, or to the data of stopped ones. */
 async function seedFixtures(invocation: Context, dataDir: string, source: string): Promise<void> {
-  const { world, note } = invocation;
+  const { world, paths, note } = invocation;
   const lines = readFixtures(resolvePath(world, source));
   checkData(dataDir);
   const running = await findRunning(world, dataDir);
-  if (running !== undefined) await putFixtures(world, lines, actAs(invocation, running));
-  // `cloud local run` sets the connection in the environment of its program.
-  else if (await isServed(world, dataDir)) await putFixtures(world, lines, world.env);
-  else {
-    const { startLocal } = await import('../../server/local.ts');
-    const service = await startLocal({ dataDir, computePort: 0, storPort: 0, empty: true, isolation: 'none', now: world.now });
-    try {
-      await putFixtures(world, lines, actAs(invocation, service));
-    } finally {
-      await service.close(0);
+  const home = makeFolder(paths, world, 'seeds');
+  try {
+    if (running !== undefined) await putFixtures(world, lines, actAs(invocation, running, home));
+    else {
+      const { startLocal } = await import('../../server/local.ts');
+      const service = await startLocal({ dataDir, computePort: 0, storPort: 0, empty: true, isolation: 'none', now: world.now });
+      try {
+        await putFixtures(world, lines, actAs(invocation, service, home));
+      } finally {
+        await service.close(0);
+      }
     }
+  } finally {
+    rmSync(home, { recursive: true, force: true });
   }
   note(`Added ${source}`);
 }
@@ -64,10 +69,10 @@ export const seed = command({
   description: `Without SOURCE: adds images, packages, instances and directories, as the first start does without --empty. With a directory: the files in its folders stor and public become objects, and access.yaml, as written by cloud rbac export, its users, policies and roles; a directory without any of the three becomes the content of stor. With a file: applies it as access.yaml. Existing objects and users stay unless SOURCE has the same name. Works with running services, also in cloud local run (through ${controlVariable}), and with stopped ones.`,
   arguments: { source: maybe('Directory, or access document', { values: 'file' }) },
   usage: '[DIR|FILE]',
-  options: controlOption,
+  options: dataOption,
   run: async (invocation) => {
     const { args, options } = invocation;
-    const dataDir = controlledDataOf(invocation, options.data);
+    const dataDir = dataDirOf(invocation, options.data);
     if (args.source === undefined) return await seedSamples(invocation, dataDir);
     await seedFixtures(invocation, dataDir, args.source);
     return undefined;

@@ -1,3 +1,4 @@
+import type { LocalService } from '../../server/local.ts';
 import type { Replay } from '../../server/recording/replay.ts';
 import { kebab } from '../../config/settings.ts';
 import { randomUUID, X509Certificate } from 'node:crypto';
@@ -17,8 +18,11 @@ import { openLog } from './log-file.ts';
 import { instanceHeader, runFile, type Running } from './running.ts';
 import { untilInterrupted } from '../../base/world.ts';
 
+/** Variable that names the data directory of the services that commands are about; `cloud local run` sets it for its program. */
+export const controlVariable = 'CLOUD_LOCAL_DATA';
+
 /** Option for the data directory, for every command of `local`. */
-export const dataOption = { data: folderPath('Folder for the data') };
+export const dataOption = { data: folderPath(`Folder of the data of the services; ${controlVariable} in the environment by default`) };
 
 /** Variable with the isolation of services that are started without --isolation. */
 const isolationVariable = 'CLOUD_LOCAL_ISOLATION';
@@ -54,7 +58,8 @@ export type ServeOptions = Values<typeof serveOptions>;
 
 /** Returns the data directory. @throws {UsageError} if another user owns it or can write to it */
 export function dataDirOf({ world, paths }: Context, data: string | undefined): string {
-  const dataDir = data === undefined ? join(paths.data, 'local') : resolvePath(world, data);
+  const named = data ?? world.env[controlVariable];
+  const dataDir = named === undefined || (data === undefined && named === '') ? join(paths.data, 'local') : resolvePath(world, named);
   assertOwnDataDirectory(dataDir);
   return dataDir;
 }
@@ -154,6 +159,17 @@ export async function openService(invocation: Context, options: ServeOptions, lo
   return { service, instance, replay };
 }
 
+/** Writes the file by which commands find a service. */
+export function announce(running: Running): void {
+  writePrivate(join(running.dataDir, runFile), `${JSON.stringify(running, null, 2)}\n`, { flush: running.temporary !== true });
+}
+
+/** What a service that has just started tells about itself. */
+export function describeRunning({ close: _, tried: __, ...told }: LocalService, instance: string, { pid }: Context['world']): Running {
+  const { version, commit } = build;
+  return { ...told, startedAt: new Date(told.startedAt).toISOString(), pid, instance, version, commit };
+}
+
 export const serve = command({
   summary: 'Run both services in the foreground',
   description: 'Logs go to stderr. On SIGTERM or Ctrl-C the services finish the requests in progress and stop.',
@@ -162,24 +178,16 @@ export const serve = command({
     const { options, world } = invocation;
     const { add: log, flush } = openLog(invocation, dataDirOf(invocation, options.data));
     const { service, instance } = await openService(invocation, options, log);
-    const { close, tried, ...told } = service;
-    let running: Running = {
-      ...told,
-      startedAt: new Date(told.startedAt).toISOString(),
-      pid: world.pid,
-      instance,
-      version: build.version,
-      commit: build.commit,
-    };
+    const { close, tried } = service;
+    let running = describeRunning(service, instance, world);
     const file = join(running.dataDir, runFile);
-    const announce = (): void => writePrivate(file, `${JSON.stringify(running, null, 2)}\n`);
-    announce();
+    announce(running);
     log(`compute ${running.computeUrl}, object storage ${running.storUrl}, account ${running.account}, data ${running.dataDir}`);
     const corrected = tried
       .then(({ isolation, jobsOff, memoryLimit }) => {
         if (isolation === running.isolation && memoryLimit === running.memoryLimit) return;
         running = { ...running, isolation, jobsOff, memoryLimit };
-        announce();
+        announce(running);
       })
       .catch((error: unknown) => log(`jobs: the sandbox in ${file} may be wrong: ${String(error)}`));
     await untilInterrupted(world);

@@ -1,7 +1,8 @@
 import { command, group } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
 import { record, records } from '../../output/kinds.ts';
-import { control, controlledDataOf, controlOption } from './control.ts';
+import { control } from './control.ts';
+import { dataDirOf, dataOption } from './service.ts';
 import { changeState, checkData, isServed } from './state.ts';
 
 const columns = ['name', { key: 'created', as: 'time' }, 'objects', { key: 'size', as: 'size' }] as const;
@@ -11,10 +12,10 @@ const create = command({
   description:
     'Saves accounts, keys, users, images, jobs and objects at one point in time. No request fails meanwhile; writes wait while the database is copied. Object contents are shared by hard links, not copied.',
   arguments: { name: one('Name of the snapshot') },
-  options: controlOption,
+  options: dataOption,
   run: async (invocation) => {
     const { args, options, world } = invocation;
-    const dataDir = controlledDataOf(invocation, options.data);
+    const dataDir = dataDirOf(invocation, options.data);
     const made = await changeState(world, dataDir, {
       name: 'snapshot',
       input: { name: args.name },
@@ -33,10 +34,10 @@ const create = command({
 
 const list = command({
   summary: 'List the snapshots, the oldest first',
-  options: controlOption,
+  options: dataOption,
   run: async (invocation) => {
     const { listSnapshots } = await import('../../server/store/snapshots.ts');
-    const dataDir = controlledDataOf(invocation, invocation.options.data);
+    const dataDir = dataDirOf(invocation, invocation.options.data);
     return records(listSnapshots(dataDir), { id: 'name', columns });
   },
   examples: [
@@ -50,10 +51,10 @@ const restore = command({
   description:
     'The current state is lost; save it in a snapshot first if you need it. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
   arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
-  options: controlOption,
+  options: dataOption,
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
-    const dataDir = controlledDataOf(invocation, options.data);
+    const dataDir = dataDirOf(invocation, options.data);
     checkData(dataDir);
     if (await isServed(world, dataDir)) await control(dataDir, 'restore', { name: args.name });
     else {
@@ -73,11 +74,11 @@ const remove = command({
   summary: 'Delete a snapshot',
   description: 'Contents that the services or other snapshots use stay.',
   arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
-  options: controlOption,
+  options: dataOption,
   run: async (invocation) => {
     const { args, options, note } = invocation;
     const { deleteSnapshot } = await import('../../server/store/snapshots.ts');
-    const dataDir = controlledDataOf(invocation, options.data);
+    const dataDir = dataDirOf(invocation, options.data);
     checkData(dataDir);
     deleteSnapshot(dataDir, args.name);
     note(`Deleted snapshot ${args.name}`);

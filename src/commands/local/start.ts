@@ -17,6 +17,7 @@ import { accountProfileOf, checkProfile, writeProfiles } from './profile.ts';
 import { logFileOf } from './log-file.ts';
 import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
 import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
+import { noteStarted } from './scratch.ts';
 import { stopProcess } from './stop.ts';
 
 /** Timeout for the start of a service, milliseconds. */
@@ -62,6 +63,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   const { world } = context;
   assertDataDirectory(dataDir);
   makeFolders(dataDir, 0o700);
+  noteStarted(context.paths, dataDir);
   const logFile = logFileOf(dataDir);
   const log = openSync(logFile, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   const words = serveWords(dataDir, options, context.settingGiven('account'));
@@ -116,7 +118,7 @@ async function launchOnce(context: Context, dataDir: string, options: ServeOptio
 
 /** The output of `start`. @param profile name of the first account's profile; undefined if none was written */
 export function describeStarted(running: Running, profile: string | undefined): Output {
-  const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, accounts = [], ...told } = running;
+  const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, temporary: _____, accounts = [], ...told } = running;
   if (profile === undefined) return record({ ...told, accounts }, { id: 'computeUrl' });
   const shown = accounts.map((each) => ({ ...each, profile: accountProfileOf(profile, each.account) }));
   return record({ ...told, profile, ...(shown.length > 0 && { accounts: shown }) }, { id: 'computeUrl' });

@@ -1,5 +1,6 @@
-import { command, type Context } from '../../cli/command.ts';
-import { WaitError } from '../../base/errors.ts';
+import type { World } from '../../base/world.ts';
+import { command } from '../../cli/command.ts';
+import { UsageError, WaitError } from '../../base/errors.ts';
 import { findHolder, hasEnded } from './holder.ts';
 import { findRunning, readRunFile, waitUntil } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
@@ -16,7 +17,10 @@ export const stop = command({
   options: dataOption,
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const pid = await findProcess(world, dataDirOf(invocation, options.data));
+    const dataDir = dataDirOf(invocation, options.data);
+    const pid = await findProcess(world, dataDir);
+    if (pid !== undefined && readRunFile(dataDir)?.temporary === true)
+      throw new UsageError('the services of cloud local run stop when its program ends; they were not stopped');
     if (pid === undefined) {
       note('Not running');
       return undefined;
@@ -31,12 +35,12 @@ export const stop = command({
 });
 
 /** Finds the process of the service on a data directory, even if it does not respond or is still starting. */
-async function findProcess(world: Context['world'], dataDir: string): Promise<number | undefined> {
+export async function findProcess(world: Pick<World, 'kill'>, dataDir: string): Promise<number | undefined> {
   return findHolder(dataDir, readRunFile(dataDir)?.pid) ?? (await findRunning(world, dataDir))?.pid;
 }
 
 /** Ends a service and waits for its process; returns false if it had to be killed. @throws {WaitError} if it runs even then */
-export async function stopProcess(world: Context['world'], pid: number): Promise<boolean> {
+export async function stopProcess(world: Pick<World, 'kill' | 'now' | 'interrupted'>, pid: number): Promise<boolean> {
   const isGone = (): boolean => hasEnded(world, pid);
   for (const [signal, time] of [
     ['SIGTERM', stopTime],
@@ -49,7 +53,7 @@ export async function stopProcess(world: Context['world'], pid: number): Promise
   throw new WaitError(`process ${pid} still runs`, { hint: 'run cloud local stop again, or check the process' });
 }
 
-function sendSignal(world: Context['world'], pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+function sendSignal(world: Pick<World, 'kill'>, pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     world.kill(pid, signal);
   } catch (error) {

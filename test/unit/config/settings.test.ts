@@ -63,6 +63,9 @@ test('folders follow XDG; a relative path there is ignored', () => {
   const paths = findPaths({ XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative', XDG_DATA_HOME: '/d/' }, '/home/jill/');
   expect([paths.config, paths.state, paths.cache]).toEqual(['/c/cloud', '/home/jill/.local/state/cloud', '/home/jill/.cache/cloud']);
   expect([paths.data, paths.ssh, findPaths({}, '/').ssh]).toEqual(['/d/cloud', '/home/jill/.ssh', '/.ssh']);
+  const own = findPaths({ XDG_CONFIG_HOME: '/c', CLOUD_HOME: '/own/' }, '/home/jill');
+  expect([own.config, own.state, own.cache, own.data]).toEqual(['/own/config', '/own/state', '/own/cache', '/own/data']);
+  expect([own.ssh, findPaths({ CLOUD_HOME: 'own' }, '/home/jill').config]).toEqual(['/home/jill/.ssh', '/home/jill/.config/cloud']);
 });
 
 describe('profiles on disk', () => {
