@@ -23,7 +23,8 @@ const failures: Readonly<Record<string, readonly [meaning: string, advice: strin
 /** Returns an error that explains why the creation of an image failed. */
 export function explainFailure({ id, name, version, error }: Image): LocalError {
   const code = error?.code ?? 'InternalError';
-  const [meaning, advice] = failures[code] ?? [error?.message ?? 'no reason was given', `cloud images get ${id}`];
+  const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
+  const [meaning, advice] = known ?? [error?.message ?? 'no reason was given', `cloud images get ${id}`];
   return new LocalError(`image ${name}@${version} (${id}) could not be created: ${meaning} (${code})`, { hint: advice });
 }
 

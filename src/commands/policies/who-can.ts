@@ -61,7 +61,7 @@ export const whoCan = command({
     const resource = await findResource(invocation, place, action, args.resource, options.from !== undefined);
     const { holders, missing } = listHolders(place, { action, resource, context: conditions(place.access.served) });
     for (const name of missing) {
-      const option = givenBy[name];
+      const option = Object.hasOwn(givenBy, name) ? givenBy[name] : undefined;
       const hint = option === undefined ? '' : `: give ${option}`;
       note(`Rules with a condition on "${name}" allow nobody here, because its value is not given${hint}`);
     }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { findSynonym } from '../../../src/cli/synonyms.ts';
+import { explainFailure } from '../../../src/commands/images/creation.ts';
 import { removeRules } from '../../../src/commands/policies/rules.ts';
 import { removeMembers } from '../../../src/commands/roles/members.ts';
 import { CloudError } from '../../../src/base/errors.ts';
@@ -26,6 +27,11 @@ function hintOf(work: () => unknown): string {
 
 test('a word that every object of JavaScript has is no command of another tool', () => {
   for (const word of ['constructor', '__proto__', 'toString']) expect(findSynonym([], word, ['list'])).toBeUndefined();
+});
+
+test('nor is it a known failure of an image', () => {
+  const image = { id: 'i', name: 'n', version: '1', error: { code: 'constructor', message: 'of a service' } };
+  expect(explainFailure(image as Parameters<typeof explainFailure>[0]).message).toContain('of a service (constructor)');
 });
 
 test.each(hostile)('%s', (name) => {
