@@ -10,10 +10,11 @@ import type { Failure, NewObject } from './outcome.ts';
 /** An object that a task may read. */
 export type Source = Pick<NewObject, 'place' | 'content' | 'size'>;
 
+/** Columns of a claimed task. */
+export const claimedColumns = ['number', 'input', 'origin', 'tries', 'adder', 'given', 'attempt', 'lost'] as const;
+
 /** The row of a claimed task. */
-export type ClaimedRow = Readonly<
-  Pick<Selectable<JobTaskRow>, 'number' | 'input' | 'origin' | 'adder' | 'given' | 'tries' | 'attempt' | 'lost'>
->;
+export type ClaimedRow = Readonly<Pick<Selectable<JobTaskRow>, (typeof claimedColumns)[number]>>;
 
 /** A task that this engine has claimed. */
 export interface Task extends ClaimedRow {
@@ -74,6 +75,8 @@ export interface ActiveJob {
   /** Tasks whose outcome is not recorded yet. */
   readonly running: Set<Promise<void>>;
   cancelled: boolean;
+  /** Aborts the storing of outputs when the job was cancelled or is over, or the service is shutting down. */
+  readonly stopping: AbortController;
   /** True while the end of the job is being written. */
   isEnding: boolean;
   /** Why this engine cannot continue the job at present; undefined if it can. */
@@ -113,6 +116,7 @@ export async function loadJob(db: Kysely<Schema>, id: string, now: () => number)
     phases: (JSON.parse(row.phases) as Phase[]).map(createPhase),
     served: 0,
     running: new Set(),
+    stopping: new AbortController(),
     cancelled: false,
     isEnding: false,
     problem: undefined,

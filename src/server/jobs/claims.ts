@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, ActivePhase, Task } from './active-job.ts';
-import { mostLosses, type TaskLeases } from './leases.ts';
+import { mostLosses } from './leases.ts';
+import type { TaskLeases } from './task-leases.ts';
 import { resolveSources, wantInput } from './sources.ts';
 import type { Failure } from './outcome.ts';
 
@@ -30,7 +31,7 @@ export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJo
       rows.flatMap(({ input, ...row }) => (input === null ? [] : wantInput(phase.number, { input, ...row }))),
     );
     // Set only now, so that tasks whose inputs could not be looked up are claimed again.
-    phase.claimed = rows.at(-1)?.number ?? phase.claimed;
+    phase.claimed = Math.max(phase.claimed, rows.at(-1)?.number ?? -1);
     const tasks: Task[] = [];
     const failures: { task: Task; failure: Failure }[] = [];
     for (const task of claimed) {

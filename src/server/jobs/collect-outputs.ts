@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
+import { createPauses } from '../../base/pauses.ts';
 import { findAccount } from '../access/accounts.ts';
 import { ensureDirectory, findEntry } from '../storage/entries.ts';
 import { chooseObjectHeaders, readCopies } from '../storage/headers.ts';
@@ -10,11 +11,13 @@ import type { AccountRow } from '../store/schema.ts';
 import type { Task } from './active-job.ts';
 import { streamDirectory } from './isolation.ts';
 import { createJudge, type Judge } from './party.ts';
+import { OutputsTooLarge, type ReserveOutput } from './output-budget.ts';
 import { countReducers } from './phases.ts';
 import { baseOf, saveFile, type TaskPlace } from './results.ts';
 import { openTaskFile, openTaskFolder, type TaskFolder } from './task-files.ts';
-import { BrokenEmission, readEmissions, readPaths, type Emission } from './tools/emissions.ts';
-import type { Failure, NamedObject, NewObject, TaskOutput, TaskOutputs } from './outcome.ts';
+import { describeDiskLimit, diskLimitBytes } from './zone-limits.ts';
+import { BrokenEmission, openEmissions, type Emission, type Emissions } from './tools/emissions.ts';
+import type { Ending, Failure, NamedObject, NewObject, TaskOutput, TaskOutputs } from './outcome.ts';
 
 /** Error codes of outputs that the service refuses, by the HTTP status of the equivalent request. */
 const refusalCodes: Readonly<Record<number, string>> = {
@@ -82,23 +85,92 @@ function checkReducer({ job, phase }: Task, { reducer }: Emission): void {
   throw new ApiError(400, 'InvalidJob', `there is no reducer ${reducer}: the next phase has ${count}`);
 }
 
-async function collectEmission(store: Store, task: Task, folder: TaskFolder, emission: Emission, now: () => number): Promise<TaskOutputs> {
+/** How the outputs of a task are collected. */
+export interface CollectOptions {
+  readonly emitted: Ending['emitted'];
+  readonly now: () => number;
+  readonly reserve: ReserveOutput;
+}
+
+async function collectPaths(emissions: Emissions, emission: Emission): Promise<TaskOutput[]> {
+  const pause = createPauses();
+  const outputs: TaskOutput[] = [];
+  for (const path of await emissions.readPaths(emission)) {
+    outputs.push({ path: placeNamed(path).path, given: 1, reducer: emission.reducer });
+    await pause();
+  }
+  return outputs;
+}
+
+/** Adds an output of a tool to those that were collected before. */
+async function collectEmission(
+  store: Store,
+  task: Task,
+  { folder, emissions, emission }: { folder: TaskFolder; emissions: Emissions; emission: Emission },
+  { now, reserve }: CollectOptions,
+  { outputs, objects, named }: Collected,
+): Promise<void> {
   const { kind, path, reducer, body } = emission;
   checkReducer(task, emission);
-  if (kind === 'none') return { outputs: [], objects: [], named: [] };
+  if (kind === 'none') return;
   if (kind === 'objects') {
-    const outputs = readPaths(folder, emission).map((each): TaskOutput => ({ path: placeNamed(each).path, given: 1, reducer }));
-    return { outputs, objects: [], named: [] };
+    for (const output of await collectPaths(emissions, emission)) outputs.push(output);
+    return;
   }
-  const base = baseOf(task.job, task.phase.number, task.origin);
+  const options = { base: baseOf(task.job, task.phase.number, task.origin), now, signal: task.job.stopping.signal };
   if (path === '') {
-    const object = await saveFile(store, folder.open(body), { base, now });
-    return { outputs: [{ path: object.place.path, given: 0, reducer }], objects: [object], named: [] };
+    const object = await saveFile(store, folder.open(body), { ...options, reserve });
+    objects.push(object);
+    outputs.push({ path: object.place.path, given: 0, reducer });
+    return;
   }
   const described = await describeNamed(store, task, emission, now);
-  const named: NamedObject = { ...(await saveFile(store, folder.open(body), { base, now })), ...described };
-  const outputs: TaskOutput[] = kind === 'tee' ? [] : [{ path: named.place.path, given: 1, reducer }];
-  return { outputs, objects: [], named: [named] };
+  const { place } = described;
+  const reserveNamed: ReserveOutput = async ({ size }) => reserve({ place, size, replaced: await findEntry(store.db, place) });
+  named.push({ ...(await saveFile(store, folder.open(body), { ...options, reserve: reserveNamed })), ...described });
+  if (kind !== 'tee') outputs.push({ path: place.path, given: 1, reducer });
+}
+
+/** The outputs that were collected so far. */
+interface Collected {
+  readonly outputs: TaskOutput[];
+  readonly objects: NewObject[];
+  readonly named: NamedObject[];
+}
+
+/** Compares the sum of the sizes of all outputs with the disk limit, before any of them is copied. @throws {OutputsTooLarge} */
+async function assertSizes({ phase: { disk } }: Task, folder: TaskFolder, emissions: readonly Emission[]): Promise<void> {
+  if (disk === undefined) return;
+  const pause = createPauses();
+  let sum = 0;
+  for (const { body } of emissions) {
+    sum += folder.measure(body);
+    if (sum > diskLimitBytes(disk)) throw new OutputsTooLarge(describeDiskLimit(disk));
+    await pause();
+  }
+}
+
+/** Collects the outputs of the tools. @returns true if stdout is not an output */
+async function collectEmissions(
+  store: Store,
+  task: Task,
+  folder: TaskFolder,
+  options: CollectOptions,
+  { collected, onPath }: { collected: Collected; onPath: (path: string) => void },
+): Promise<boolean> {
+  const emissions = openEmissions(folder);
+  const pause = createPauses();
+  let isExplicit = false;
+  const all = await emissions.list();
+  await assertSizes(task, folder, all);
+  for (const emission of all) {
+    task.job.stopping.signal.throwIfAborted();
+    onPath(emission.path);
+    isExplicit ||= emission.kind !== 'tee';
+    await collectEmission(store, task, { folder, emissions, emission }, options, collected);
+    await pause();
+  }
+  return isExplicit;
 }
 
 /** The outputs of a successful task: those of its tools, and its stdout unless the tools left outputs (other than those of kind `tee`). */
@@ -106,39 +178,35 @@ export async function collectOutputs(
   store: Store,
   task: Task,
   { directory, slot }: TaskPlace,
-  { emitted, now }: { emitted: 'none' | 'some' | 'lost'; now: () => number },
+  options: CollectOptions,
 ): Promise<TaskOutputs | Failure> {
+  const { emitted, now, reserve } = options;
   const streams = streamDirectory(directory);
-  const collected: TaskOutputs[] = [];
-  let isExplicit = false;
-  if (emitted !== 'none') {
-    const folder = emitted === 'some' ? openTaskFolder(join(streams, 'emitted', slot)) : undefined;
-    let path = '';
-    try {
-      if (!folder) throw new BrokenEmission('they cannot be read');
-      for (const emission of readEmissions(folder)) {
-        ({ path } = emission);
-        isExplicit ||= emission.kind !== 'tee';
-        collected.push(await collectEmission(store, task, folder, emission, now));
-      }
-    } catch (error) {
-      for (const { objects, named } of collected)
-        for (const { content } of [...objects, ...named]) if (content !== null) await store.bytes.remove(content);
-      if (error instanceof ApiError) return failOutput(path === '' ? 'of mcat, mpipe or msplit' : path, error);
-      if (error instanceof BrokenEmission) return { code: 'UserTaskError', message: `the outputs of the task: ${error.message}` };
-      throw error;
-    } finally {
-      folder?.close();
+  const collected: Collected = { outputs: [], objects: [], named: [] };
+  const folder = emitted === 'some' ? openTaskFolder(join(streams, 'emitted', slot)) : undefined;
+  let path: string | undefined;
+  try {
+    if (emitted !== 'none' && !folder) throw new BrokenEmission('they cannot be read');
+    const onPath = (of: string): void => {
+      path = of === '' ? 'of mcat, mpipe or msplit' : of;
+    };
+    const isExplicit = folder !== undefined && (await collectEmissions(store, task, folder, options, { collected, onPath }));
+    if (!isExplicit) {
+      path = undefined;
+      const base = baseOf(task.job, task.phase.number, task.origin);
+      const file = openTaskFile(join(streams, 'out', slot));
+      const object = await saveFile(store, file, { base, now, signal: task.job.stopping.signal, reserve });
+      collected.objects.push(object);
+      collected.outputs.push({ path: object.place.path, given: 0 });
     }
+    return collected;
+  } catch (error) {
+    for (const { content } of [...collected.objects, ...collected.named]) if (content !== null) await store.bytes.remove(content);
+    if (error instanceof ApiError) return failOutput(path, error);
+    if (error instanceof OutputsTooLarge) return { code: 'UserTaskError', message: error.message };
+    if (error instanceof BrokenEmission) return { code: 'UserTaskError', message: `the outputs of the task: ${error.message}` };
+    throw error;
+  } finally {
+    folder?.close();
   }
-  if (!isExplicit) {
-    const base = baseOf(task.job, task.phase.number, task.origin);
-    const object = await saveFile(store, openTaskFile(join(streams, 'out', slot)), { base, now });
-    collected.push({ outputs: [{ path: object.place.path, given: 0 }], objects: [object], named: [] });
-  }
-  return {
-    outputs: collected.flatMap(({ outputs }) => outputs),
-    objects: collected.flatMap(({ objects }) => objects),
-    named: collected.flatMap(({ named }) => named),
-  };
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActiveJob } from './active-job.ts';
 import { archiveJob } from './archive.ts';
 import type { EngineOptions } from './engine-options.ts';
-import type { TaskLeases } from './leases.ts';
+import type { TaskLeases } from './task-leases.ts';
 import { describeProblem } from './problem.ts';
 import type { ZoneLoads } from './zone-loads.ts';
 
@@ -52,9 +52,11 @@ interface EndingOptions {
   readonly loads: ZoneLoads;
   readonly leases: TaskLeases;
   readonly closing: AbortSignal;
+  /** Called when tasks of an ended job were given back. */
+  readonly onGivenBack: () => void;
 }
 
-export function createEnding({ options, jobs, loads, leases, closing }: EndingOptions): Ending {
+export function createEnding({ options, jobs, loads, leases, closing, onGivenBack }: EndingOptions): Ending {
   const tryGiveBack = async (tasks: Parameters<TaskLeases['giveBack']>[0]): Promise<void> => {
     if (tasks.length === 0) return;
     try {
@@ -66,6 +68,7 @@ export function createEnding({ options, jobs, loads, leases, closing }: EndingOp
   };
   async function stop(job: ActiveJob): Promise<void> {
     job.isEnding = true;
+    job.stopping.abort();
     await loads.endAll(job);
     await Promise.all(job.running);
   }
@@ -73,7 +76,9 @@ export function createEnding({ options, jobs, loads, leases, closing }: EndingOp
     async end(job) {
       if (job.isEnding) return;
       await stop(job);
-      await tryGiveBack(leases.list(job.id));
+      const held = leases.list(job.id);
+      await tryGiveBack(held);
+      if (held.length > 0) onGivenBack();
       if (await writeEnd(options, job, closing)) jobs.delete(job.id);
     },
     async drop(job) {

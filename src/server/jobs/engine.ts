@@ -75,8 +75,6 @@ function inTurn(work: (id: string) => Promise<void>): (id: string) => Promise<vo
 function followResult(result: Result): void {
   const { task } = result;
   if (result.kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + (result.counts ? 1 : 0) });
-  // Of the tasks that were lost before, the next one can now be claimed.
-  else if (task.lost > 0) task.phase.mayHaveMore = true;
   // A phase that ends without outputs also closes the phases after it, whose reducers then begin.
   for (const later of task.job.phases.slice(task.phase.number + 1)) later.mayHaveMore = true;
 }
@@ -86,10 +84,22 @@ function hasFollowers({ task: { job, phase }, kind }: Result): boolean {
   return kind !== 'retry' && phase.number < job.phases.length - 1;
 }
 
-/** Lets jobs of the accounts of these results claim tasks again: the account limit may have held them back. */
-function wakeAccounts(jobs: Iterable<ActiveJob>, results: readonly Result[]): void {
+/** Lets all jobs claim tasks again: one of the tasks that were lost before has ended, so that the next one can be claimed. */
+function wakeAll(jobs: Iterable<ActiveJob>): void {
+  for (const { phases } of jobs) for (const phase of phases) phase.mayHaveMore = true;
+}
+
+/** Lets jobs claim tasks that these results may have held back. @param isLimited true if an account's concurrent tasks are limited */
+function wakeFurther(jobs: Iterable<ActiveJob>, results: readonly Result[], isLimited: boolean): void {
+  if (results.some(({ task, kind }) => task.lost > 0 && kind !== 'retry')) return wakeAll(jobs);
+  if (!isLimited) return;
   const accounts = new Set(results.map(({ task }) => task.job.account.id));
   for (const { account, phases } of jobs) if (accounts.has(account.id)) for (const phase of phases) phase.mayHaveMore = true;
+}
+
+/** True if a zone runs short tasks, so that further outcomes will arrive within moments. */
+function runsQuickTasks(jobs: Iterable<ActiveJob>): boolean {
+  return [...jobs].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0)));
 }
 
 type ZoneMaker = (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
@@ -141,28 +151,31 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   const { store, dataDir, now, log, observer } = options;
   const { slots = usualSlots(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
   const jobs = new Map<string, ActiveJob>();
-  const leases = createTaskLeases(store, options.owner ?? randomUUID(), accountTasks);
+  const leases = createTaskLeases(store, options.owner ?? randomUUID(), accountTasks, join(dataDir, 'running-tasks'));
   const loads = createZoneLoads();
   const background = createBackground(log);
   const { follow } = background;
   const zonesDir = join(dataDir, 'zones');
   const closing = new AbortController();
-  const ending = createEnding({ options, jobs, loads, leases, closing: closing.signal });
+  const onGivenBack = (): void => {
+    wakeAll(jobs.values());
+    pump();
+  };
+  const ending = createEnding({ options, jobs, loads, leases, closing: closing.signal, onGivenBack });
   const isClosed = (): boolean => closing.signal.aborted;
   let isolation: Isolation | undefined;
 
   const recordNow = createRecorder({
     ...options,
     isClosed,
-    expectsMore: () =>
-      [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
+    expectsMore: () => runsQuickTasks(jobs.values()),
     // On shutdown they are given back instead.
     onGivenUp: (tasks) => (isClosed() ? undefined : leases.forget(tasks)),
     onRecorded: (results, over, refused) => {
       observer?.recorded(results, refused);
       leases.forget(results.flatMap(({ task, kind }) => (kind === 'retry' ? [] : task)));
       results.forEach(followResult);
-      if (accountTasks !== Infinity) wakeAccounts(jobs.values(), results);
+      wakeFurther(jobs.values(), results, accountTasks !== Infinity);
       if (results.some(hasFollowers)) store.notices?.send();
       for (const job of over) follow(ending.end(job), `ending job ${job.id}`);
       pump();
@@ -176,6 +189,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   const given = { store, now, log, jobs, leases, slots, accountTasks, loads, follow, record, isClosed: isStopping };
   const pump = createScheduler({
     ...given,
+    serviceLimits: options.serviceLimits,
     isolation: () => isolation,
     openZone: createZoneMaker({ ...options, timeLimit }, zonesDir, isClosed),
   });
@@ -192,9 +206,11 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   async function start(): Promise<void> {
     const found = await detected;
     if ('refusal' in found) return;
+    if (!leases.isShared) await leases.collectLost();
     ({ isolation } = found);
-    if (!leases.isShared) for (const id of await listRunningJobs(store)) look(id);
-    else await watchJobs({ ...given, observer, signal: closing.signal, onChange: look, onDone: forget, onTasks: pump });
+    if (!leases.isShared) {
+      for (const id of await listRunningJobs(store)) look(id);
+    } else await watchJobs({ ...given, observer, signal: closing.signal, onChange: look, onDone: forget, onTasks: pump });
   }
   follow(start(), 'starting');
 
@@ -206,11 +222,13 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       isDraining = true;
       if (graceMs > 0) await ending.giveBackQueued().then(() => awaitRunning([...jobs.values()], graceMs));
       closing.abort();
+      for (const { stopping } of jobs.values()) stopping.abort();
       await Promise.all([...jobs.values()].map(loads.endAll));
       await background.finish();
       await awaitRunning([...jobs.values()]);
       await Promise.all([...jobs.values()].map(loads.endAll));
       await ending.giveBack();
+      leases.close();
     },
   };
 }

@@ -5,9 +5,6 @@ import { countByAccount, orderByShare } from './shares.ts';
 import type { TaskRunner } from './task-runner.ts';
 import type { ZoneLoads } from './zone-loads.ts';
 
-/** Maximum number of tasks whose outcome is not recorded; no further task begins above it. */
-const mostRunning = 1000;
-
 /** True if claimed tasks wait for a slot. */
 export function hasQueue(phases: readonly ActivePhase[]): boolean {
   return phases.some(({ queue }) => queue.length > 0);
@@ -28,7 +25,7 @@ export interface FeederOptions {
 export function createFeeder(options: FeederOptions): (waiting: readonly ActiveJob[], isolation: Isolation) => void {
   const { jobs, slots, accountTasks, loads, runner, open } = options;
   let turn = 0;
-  const isFull = (): boolean => loads.busy >= slots || runner.running >= mostRunning;
+  const isFull = (): boolean => loads.busy >= slots || runner.isFull;
 
   /** Hands tasks of the only waiting job to zones, several per zone if they are short. */
   function feedAlone(job: ActiveJob, isolation: Isolation): void {
@@ -40,7 +37,7 @@ export function createFeeder(options: FeederOptions): (waiting: readonly ActiveJ
         // Tasks handed over together are one write: a zone gets more when half of its tasks have ended.
         if (active.load > depth / 2) continue;
         while (active.load < (active.isLate ? 1 : depth) && (active.load > 0 || mayUseAnother())) {
-          const task = runner.running < mostRunning ? phase.queue.shift() : undefined;
+          const task = runner.isFull ? undefined : phase.queue.shift();
           if (!task) break;
           runner.begin(active, task, isolation);
         }

@@ -3,11 +3,13 @@ import { isPostgres } from '../store/engine-of.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, ActivePhase, ClaimedRow, Task } from './active-job.ts';
+import { claimedColumns, type ActiveJob, type ActivePhase, type ClaimedRow, type Task } from './active-job.ts';
+import { createOwnLeases } from './own-leases.ts';
+import type { TaskLeases } from './task-leases.ts';
 
 /**
  * Decides which engine runs a task. On SQLite one process runs all of them: claiming a task only reads its row, and after a restart every
- * task without a recorded outcome runs again. On PostgreSQL a claim is a lease in the row of the task, which expires unless it is renewed;
+ * task without a recorded outcome runs again (`own-leases.ts`). On PostgreSQL a claim is a lease in the row of the task, which expires unless it is renewed;
  * times are those of the database's clock. On both, an outcome is recorded only for the attempt in the row.
  */
 
@@ -30,31 +32,6 @@ export const mostLosses = 6;
 /** Milliseconds that a task waits after it was lost once; doubled with each further loss. */
 const firstPause = 500;
 
-/** The claimed tasks of one engine. */
-export interface TaskLeases {
-  /** True if other engines run tasks of the same jobs. */
-  readonly isShared: boolean;
-  /**
-   * Claims the next tasks of a phase. Of tasks that were lost before, an engine holds at most one at a time, so that a task which kills its
-   * worker can be told from the others.
-   */
-  claim(job: ActiveJob, phase: ActivePhase, limit: number): Promise<readonly ClaimedRow[]>;
-  /** Holds claimed tasks until they are forgotten or given back. */
-  keep(tasks: readonly Task[]): void;
-  /** Stops holding tasks that have ended or that another engine may claim. */
-  forget(tasks: readonly Task[]): void;
-  /** The held tasks of a job, or all held tasks. */
-  list(job?: string): readonly Task[];
-  /** Lets other engines claim tasks; the tasks count as not begun. */
-  giveBack(tasks: readonly Task[]): Promise<void>;
-  /** Renews all leases. @returns tasks that now belong to other engines */
-  renew(): Promise<readonly Task[]>;
-  /** Makes tasks whose lease has expired claimable again. @returns how many */
-  collectLost(): Promise<number>;
-}
-
-const columns = ['number', 'input', 'origin', 'tries', 'adder', 'given', 'attempt', 'lost'] as const;
-
 /** The database's clock, in milliseconds since the epoch. */
 export const databaseTime = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
@@ -66,19 +43,6 @@ export function isHeld(db: Kysely<Schema>): RawBuilder<boolean> {
 /** The state in the table of a task that an engine has claimed. */
 export function claimedState(db: Kysely<Schema>): 'waiting' | 'running' {
   return isPostgres(db) ? 'running' : 'waiting';
-}
-
-function look(db: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: number): Promise<ClaimedRow[]> {
-  return db
-    .selectFrom('job_tasks')
-    .select(columns)
-    .where('state', '=', 'waiting')
-    .where('job', '=', job.id)
-    .where('phase', '=', phase.number)
-    .where('number', '>', phase.claimed)
-    .orderBy('number')
-    .limit(limit)
-    .execute();
 }
 
 /**
@@ -96,7 +60,7 @@ async function take(
       select number from job_tasks where state = 'waiting' and job = ${job} and phase = ${phase} and ${which}
       order by number limit ${limit} for update skip locked
     ))
-    returning ${sql.join(columns.map((column) => sql.ref(column)))}`.execute(db);
+    returning ${sql.join(claimedColumns.map((column) => sql.ref(column)))}`.execute(db);
   return rows.toSorted((left, right) => left.number - right.number);
 }
 
@@ -120,20 +84,6 @@ function nameOf({ job, phase, number }: Task): string {
 }
 
 const nothing: readonly never[] = [];
-
-/** Leases where one process has the database to itself. */
-function createOwnLeases({ db }: Store): TaskLeases {
-  return {
-    isShared: false,
-    claim: (job, phase, limit) => look(db, job, phase, limit),
-    keep: () => undefined,
-    forget: () => undefined,
-    list: () => nothing,
-    giveBack: () => Promise.resolve(),
-    renew: () => Promise.resolve(nothing),
-    collectLost: () => Promise.resolve(0),
-  };
-}
 
 /** How many more tasks of an account may run. Until the transaction ends, no other engine claims tasks of that account. */
 async function findRoom(transaction: Kysely<Schema>, account: string, most: number): Promise<number> {
@@ -196,6 +146,9 @@ function createSharedLeases({ db }: Store, owner: string, accountTasks: number):
         returning job_tasks.number`.execute(db);
       return rows.length;
     },
+    // The lease says so.
+    begin: () => () => undefined,
+    close: () => undefined,
   };
 }
 
@@ -203,9 +156,10 @@ function createSharedLeases({ db }: Store, owner: string, accountTasks: number):
  * Creates the leases of an engine.
  * @param owner identifies the engine among those of other processes
  * @param accountTasks maximum number of claimed tasks of an account, over all engines that have this limit
+ * @param file for the running tasks of the only engine of a database
  */
-export function createTaskLeases(store: Store, owner: string, accountTasks = Infinity): TaskLeases {
-  return isPostgres(store.db) ? createSharedLeases(store, owner, accountTasks) : createOwnLeases(store);
+export function createTaskLeases(store: Store, owner: string, accountTasks = Infinity, file?: string): TaskLeases {
+  return isPostgres(store.db) ? createSharedLeases(store, owner, accountTasks) : createOwnLeases(store, file);
 }
 
 /** True if a live engine holds tasks of a job. */

@@ -6,6 +6,7 @@ import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
 import { countReducers } from './phases.ts';
+import { createOutputBudget } from './output-budget.ts';
 import { openOutputRoom } from './output-room.ts';
 import { putObjects } from './record-objects.ts';
 import { removeTree } from './remove-tree.ts';
@@ -46,6 +47,8 @@ async function failInit(
     directory: join(rootDirectory(directory), 'home'),
     base,
     now,
+    signal: job.stopping.signal,
+    reserve: createOutputBudget(store, { phase }, { serviceLimits }),
   });
   const isStored = await store.write(async (transaction) => {
     const objects = traces.objects ?? [];

@@ -2,6 +2,7 @@ import { chmodSync, chownSync } from 'node:fs';
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
+import type { LimitValues } from '../../api/service-limits.ts';
 import type { JobReduceInputRow } from '../store/job-schema.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { Store } from '../store/store.ts';
@@ -26,6 +27,8 @@ export interface TaskEnvironment extends TaskPlace {
   readonly store: Store;
   readonly isolation: Isolation;
   readonly now: () => number;
+  /** Limits of accounts that have no limits of their own. */
+  readonly serviceLimits?: LimitValues | undefined;
 }
 
 /** Shortens a name to its end, which has the file extension. */

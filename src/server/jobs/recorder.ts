@@ -5,7 +5,7 @@ import type { ActiveJob, Task } from './active-job.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { describeProblem } from './problem.ts';
 import { recordResults } from './record.ts';
-import type { Result } from './result.ts';
+import { countOutputs, type Result } from './result.ts';
 
 interface RecorderOptions extends Pick<EngineOptions, 'store' | 'server' | 'now' | 'log' | 'serviceLimits'> {
   /** True while the service shuts down: tasks whose outcome cannot be recorded then run again after the next start. */
@@ -18,8 +18,9 @@ interface RecorderOptions extends Pick<EngineOptions, 'store' | 'server' | 'now'
   onRecorded(results: readonly Result[], over: readonly ActiveJob[], refused: number): void;
 }
 
-/** Outcomes per transaction. */
+/** Maximum number of outcomes per transaction, and of outputs after which no further outcome is added. */
 const batchSize = 500;
+const batchOutputs = 10_000;
 
 /** Number of outcomes that are written without waiting for more, and the milliseconds that fewer outcomes wait. */
 const worthwhile = 250;
@@ -68,10 +69,20 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
     while (queue.length < worthwhile && performance.now() < end && expectsMore()) await sleep(5);
   }
 
+  function takeBatch(): typeof queue {
+    let [count, outputs] = [0, 0];
+    for (const { result } of queue.slice(0, batchSize)) {
+      if (outputs >= batchOutputs) break;
+      count += 1;
+      outputs += countOutputs(result);
+    }
+    return queue.splice(0, count);
+  }
+
   async function writeAll(): Promise<void> {
     isWriting = true;
     for (await gather(); queue.length > 0; await gather()) {
-      const batch = queue.splice(0, batchSize);
+      const batch = takeBatch();
       const results = batch.map(({ result }) => result);
       const recorded = await write(results);
       try {

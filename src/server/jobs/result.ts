@@ -16,3 +16,10 @@ export type Result = { readonly task: Task; readonly zone: string; readonly comp
   /** The service failed the task, which is retried. `counts` is false if the cause is transient: then it does not count as a try. */
   | { readonly kind: 'retry'; readonly counts: boolean }
 );
+
+/** Number of outputs and objects of an outcome. */
+export function countOutputs(result: Result): number {
+  if (result.kind !== 'output') return 0;
+  const { outputs, objects, named } = result.output;
+  return Math.max(outputs.length, objects.length + named.length);
+}

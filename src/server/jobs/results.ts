@@ -10,6 +10,7 @@ import { keepInRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
 import { rootDirectory, streamDirectory } from './isolation.ts';
+import { isNoRoom, type ReserveOutput } from './output-budget.ts';
 import { openTaskFile, openTaskFolder } from './task-files.ts';
 import type { Failure, NewObject, Ending } from './outcome.ts';
 
@@ -57,11 +58,25 @@ async function keepSmall({ db, bytes: contents }: Store, bytes: Buffer, now: num
   return keepInline(bytes) ?? (isPostgres(db) ? keepInRow(db, bytes, now) : undefined) ?? contents.keep(bytes);
 }
 
-/** Stores an open file of a zone as the content of a new object under `base`, and closes the file. Without a file, the object is empty. */
+/** How files of a zone are stored. */
+export interface SaveOptions {
+  /** Prefix of the path of the object. */
+  readonly base: string;
+  readonly now: () => number;
+  /** Aborts the copy. */
+  readonly signal: AbortSignal;
+  /** Called with the place of the object and the size of the file before the file is copied; an error prevents the copy. */
+  readonly reserve: ReserveOutput;
+}
+
+/**
+ * Stores an open file of a zone as the content of a new object under `base`, and closes the file. Without a file, the object is empty. Holes
+ * of the file are copied as zero bytes.
+ */
 export async function saveFile(
   store: Store,
   descriptor: number | undefined,
-  { base, now }: { base: string; now: () => number },
+  { base, now, signal, reserve }: SaveOptions,
 ): Promise<NewObject> {
   const place = placeObject(base);
   if (descriptor === undefined) return { place, content: null, size: 0, md5: emptyMd5 };
@@ -70,10 +85,14 @@ export async function saveFile(
     const size = readSync(descriptor, room, 0, room.length, 0);
     if (size === 0) return { place, content: null, size: 0, md5: emptyMd5 };
     const isSmall = size <= smallFile;
-    mustClose = isSmall;
-    const stored: StoredBytes & Partial<RowBytes> = await (isSmall
-      ? keepSmall(store, Buffer.from(room.subarray(0, size)), now())
-      : store.bytes.write(createReadStream('', { fd: descriptor, start: 0 })));
+    const bytes = isSmall ? Buffer.from(room.subarray(0, size)) : undefined;
+    const length = bytes?.length ?? fstatSync(descriptor).size;
+    await reserve({ place, size: length });
+    signal.throwIfAborted();
+    mustClose = bytes !== undefined;
+    const stored: StoredBytes & Partial<RowBytes> = await (bytes
+      ? keepSmall(store, bytes, now())
+      : store.bytes.write(createReadStream('', { fd: descriptor, start: 0, end: length - 1, signal })));
     return { place, content: stored.id, size: stored.size, md5: stored.md5, row: stored.row };
   } finally {
     if (mustClose) closeSync(descriptor);
@@ -89,12 +108,19 @@ export function describeEnding({ status, signalled }: Ending): string {
   return signalled ? `terminated by ${nameSignal(status - 128)}` : `exited with code ${status}`;
 }
 
+/** Maximum number of other entries of a directory in which a core file is searched for. */
+const mostOthers = 10_000;
+
 /** Opens the core file in a directory; undefined if there is none. */
 function openCore(directory: string): number | undefined {
   const folder = openTaskFolder(directory);
   try {
-    const core = folder?.names.find((name) => /^core(?:\.\d+)?$/u.test(name));
-    return core === undefined ? undefined : folder?.open(core);
+    let others = 0;
+    for (const name of folder?.names() ?? []) {
+      if (/^core(?:\.\d+)?$/u.test(name)) return folder?.open(name);
+      if ((others += 1) > mostOthers) break;
+    }
+    return undefined;
   } finally {
     folder?.close();
   }
@@ -108,15 +134,29 @@ function openSaid(file: string): number | undefined {
   return undefined;
 }
 
-/** Stores stderr and the core file of a failed command, if there are any. */
+/** Where a failed command left what is stored of it, and how. */
+export interface TraceOptions extends SaveOptions {
+  /** File of its stderr. */
+  readonly stderr: string;
+  /** Directory that may have a core file. */
+  readonly directory: string;
+}
+
+/** Stores stderr and the core file of a failed command, if there are any and there is room for them. */
 export async function saveTraces(
   store: Store,
-  { stderr, directory, base, now }: { stderr: string; directory: string; base: string; now: () => number },
+  { stderr, directory, base, ...options }: TraceOptions,
 ): Promise<Pick<Failure, 'stderr' | 'core' | 'objects'>> {
-  const saidFile = openSaid(stderr);
-  const coreFile = openCore(directory);
-  const said = saidFile === undefined ? undefined : await saveFile(store, saidFile, { base: `${base}err.`, now });
-  const core = coreFile === undefined ? undefined : await saveFile(store, coreFile, { base: `${base}core.`, now });
+  const save = async (descriptor: number | undefined, suffix: string): Promise<NewObject | undefined> => {
+    try {
+      return descriptor === undefined ? undefined : await saveFile(store, descriptor, { ...options, base: `${base}${suffix}` });
+    } catch (error) {
+      if (isNoRoom(error)) return undefined;
+      throw error;
+    }
+  };
+  const said = await save(openSaid(stderr), 'err.');
+  const core = await save(openCore(directory), 'core.');
   const objects = [said, core].filter((object) => object !== undefined);
   return { stderr: said?.place.path, core: core?.place.path, objects };
 }
@@ -129,14 +169,20 @@ export interface TaskPlace {
 }
 
 /** The failure of a task that did not end successfully. */
-export async function collectFailure(store: Store, task: Task, { directory, slot }: TaskPlace, ending: Ending): Promise<Failure> {
+export async function collectFailure(
+  store: Store,
+  task: Task,
+  { directory, slot }: TaskPlace,
+  { ending, reserve }: { ending: Ending; reserve: ReserveOutput },
+): Promise<Failure> {
   const { job, phase, origin } = task;
-  const base = baseOf(job, phase.number, origin);
   const traces = await saveTraces(store, {
     stderr: join(streamDirectory(directory), 'err', slot),
     directory: join(rootDirectory(directory), 'work', slot),
-    base,
+    base: baseOf(job, phase.number, origin),
     now: job.now,
+    signal: job.stopping.signal,
+    reserve,
   });
   const what = ending.status === 0 ? 'or child process dumped core' : describeEnding(ending);
   return { code: 'UserTaskError', message: ending.limit ?? `user command ${what}`, ...traces };

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveZone, Task } from './active-job.ts';
 import { collectOutputs } from './collect-outputs.ts';
 import { streamDirectory } from './isolation.ts';
+import { createOutputBudget } from './output-budget.ts';
 import { removeTree } from './remove-tree.ts';
 import { collectFailure, smallFile } from './results.ts';
 import { prepareTask, type TaskEnvironment } from './prepare.ts';
@@ -17,6 +18,10 @@ const mostTries = 3;
 
 function fail(task: Task, zone: string, code: string, message: string): Result {
   return { kind: 'failure', task, zone, failure: { code, message } };
+}
+
+function failCancelled(task: Task, zone: string): Result {
+  return fail(task, zone, 'JobCancelledError', 'job was cancelled');
 }
 
 /** The outcome of a task that failed because of the service. */
@@ -37,7 +42,7 @@ function explainLoss(error: unknown, task: Task, zone: string): Result | undefin
   if (error instanceof LimitReached) return fail(task, zone, 'UserTaskError', error.message);
   if (!(error instanceof ZoneLost)) return retry(task, zone, String(error));
   if (!error.begun) return undefined;
-  if (task.job.cancelled) return fail(task, zone, 'JobCancelledError', 'job was cancelled');
+  if (task.job.cancelled) return failCancelled(task, zone);
   return retry(task, zone, error.message);
 }
 
@@ -52,9 +57,10 @@ async function collect(
     const { store, now, directory, slot } = environment;
     const { emitted } = ending;
     const isDone = ending.status === 0 && !ending.dumped && ending.limit === undefined;
+    const reserve = createOutputBudget(store, task, { serviceLimits: environment.serviceLimits });
     const outcome = await (isDone
-      ? collectOutputs(store, task, environment, { emitted, now })
-      : collectFailure(store, task, environment, ending));
+      ? collectOutputs(store, task, environment, { emitted, now, reserve })
+      : collectFailure(store, task, environment, { ending, reserve }));
     if (emitted !== 'none') await removeTree(join(streamDirectory(directory), 'emitted', slot));
     // Without a sandbox, a process that the task left running might still write to its output file.
     const mayStay = environment.isolation.kind !== 'none' && 'outputs' in outcome && outcome.objects.every(({ size }) => size <= smallFile);
@@ -62,7 +68,11 @@ async function collect(
     if ('outputs' in outcome) return { kind: 'output', task, zone: zone.name, output: outcome };
     return { kind: 'failure', task, zone: zone.name, failure: outcome };
   } catch (error) {
-    return error instanceof StoreUnavailable ? postpone(task, zone.name) : retry(task, zone.name, String(error));
+    if (error instanceof StoreUnavailable) return postpone(task, zone.name);
+    if (task.job.cancelled) return failCancelled(task, zone.name);
+    // The service is shutting down, and the outcome is not recorded: the task runs again.
+    if (task.job.stopping.signal.aborted) return { kind: 'retry', task, zone: zone.name, counts: false };
+    return retry(task, zone.name, String(error));
   }
 }
 

@@ -3,7 +3,6 @@ import type { ActiveJob, ActivePhase, ActiveZone, Task } from './active-job.ts';
 import { claimTasks } from './claims.ts';
 import type { Isolation } from './isolation.ts';
 import type { Failure } from './outcome.ts';
-import type { TaskLeases } from './leases.ts';
 import { chooseClaim, claimSize } from './pace.ts';
 import { describeProblem } from './problem.ts';
 import { createFeeder, hasQueue, type FeederOptions } from './feeder.ts';
@@ -13,7 +12,6 @@ import { createTaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 const pause = 1000;
 
 interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'>, Omit<FeederOptions, 'open' | 'runner'> {
-  readonly leases: TaskLeases;
   /** Undefined until the isolation of tasks has been detected. */
   readonly isolation: () => Isolation | undefined;
   readonly openZone: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;

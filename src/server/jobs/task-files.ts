@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, opendirSync } from 'node:fs';
 import { platform } from 'node:os';
 import { isSystemError } from '../../base/errors.ts';
 
@@ -31,10 +31,22 @@ export function openTaskFile(path: string): number | undefined {
 
 /** A directory that a task has written to. */
 export interface TaskFolder {
-  readonly names: readonly string[];
+  /** Names of its entries, read as they are consumed: there may be millions. */
+  names(): Iterable<string>;
   /** Opens a regular file of the directory; undefined if there is none of this name. */
   open(name: string): number | undefined;
+  /** Size of the entry of this name in bytes, links not followed; 0 if there is none. */
+  measure(name: string): number;
   close(): void;
+}
+
+function* readNames(path: string): Generator<string> {
+  const directory = opendirSync(path);
+  try {
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) yield entry.name;
+  } finally {
+    directory.closeSync();
+  }
 }
 
 /** Opens a directory; undefined if there is none. The caller makes sure that tasks cannot change the directories of the path. */
@@ -44,8 +56,9 @@ export function openTaskFolder(path: string): TaskFolder | undefined {
   // Node.js has no openat(2). Systems without /proc have no sandbox either.
   const base = platform() === 'linux' ? `/proc/self/fd/${descriptor}` : path;
   return {
-    names: readdirSync(base),
+    names: () => readNames(base),
     open: (name) => openTaskFile(`${base}/${name}`),
+    measure: (name) => lstatSync(`${base}/${name}`, { throwIfNoEntry: false })?.size ?? 0,
     close: () => closeSync(descriptor),
   };
 }

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
 import type { EngineOptions, TaskObserver } from './engine-options.ts';
-import { databaseTime, leaseTime, renewalTime, type TaskLeases } from './leases.ts';
+import { databaseTime, leaseTime, renewalTime } from './leases.ts';
+import type { TaskLeases } from './task-leases.ts';
 
 /**
  * Follows what other engines do to the jobs of a database, by polling. A notice may be lost, a poll cannot: notices only make the next poll

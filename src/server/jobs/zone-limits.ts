@@ -2,7 +2,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createMemoryGroup, type ControlGroups } from './control-groups.ts';
 import { openTaskFile } from './task-files.ts';
-import { measureDisk, measureMemory } from './zone-usage.ts';
+import { countAllowedFiles, countFiles, createDiskMeter, measureMemory, mostDescriptors, TooManyDescriptors } from './zone-usage.ts';
 import type { Ending } from './outcome.ts';
 
 /**
@@ -14,9 +14,26 @@ import type { Ending } from './outcome.ts';
 const mebibyte = 1024 ** 2;
 const gibibyte = 1024 ** 3;
 
-/** Minimum milliseconds between measurements; measuring takes a tenth of the time at most. */
+export function diskLimitBytes(disk: number): number {
+  return disk * gibibyte;
+}
+
+/** @param disk limit of a phase, GiB */
+export function describeDiskLimit(disk: number): string {
+  return `disk limit of ${disk} GB reached`;
+}
+
+/**
+ * Minimum milliseconds between measurements; measuring takes a tenth of the time, unless the pauses would exceed the longest interval.
+ */
 const memoryInterval = 50;
 const diskInterval = 200;
+const filesInterval = 2000;
+const longestInterval = 4000;
+
+/** Maximum number of files and directories of a zone without a disk limit: a file system has a limited number of inodes. */
+const mostFiles = 1_000_000;
+const filesMessage = `limit of ${mostFiles} files reached; a disk limit allows ${countAllowedFiles(gibibyte)} for each GB`;
 
 /** The limits of a zone. */
 export interface LimitOptions {
@@ -55,15 +72,21 @@ export interface ZoneLimits {
   stop(): void;
 }
 
-/** Calls `look` periodically until it returns true. @returns a function that stops */
-function repeat(interval: number, look: () => Promise<boolean> | boolean): () => void {
+/** Calls `look` periodically until it returns a message, and passes that to `onReached`. @returns a function that stops */
+function repeat(interval: number, look: () => Promise<string | undefined>, onReached: (message: string) => void): () => void {
   let stopped = false;
   let timer: NodeJS.Timeout;
   const step = async (): Promise<void> => {
     const begun = performance.now();
-    const isOver = await look();
-    const wait = Math.max(interval, (performance.now() - begun) * 10);
-    if (!isOver && !stopped) timer = setTimeout(() => void step(), wait);
+    const message = await look().catch((error: unknown) => {
+      if (error instanceof TooManyDescriptors) return `limit of ${mostDescriptors} open files of all processes reached`;
+      // The directory was removed, for example: the zone ends.
+      return undefined;
+    });
+    if (stopped) return;
+    if (message !== undefined) return onReached(message);
+    const wait = Math.min(Math.max(interval, (performance.now() - begun) * 10), longestInterval);
+    timer = setTimeout(() => void step(), wait);
   };
   timer = setTimeout(() => void step(), interval);
   return () => {
@@ -95,7 +118,6 @@ function saysMemory(stderr: string): boolean {
 /** Prepares the limits of a zone. */
 export function createZoneLimits({ memory, disk, groups, name, directory }: LimitOptions): ZoneLimits {
   const memoryMessage = `memory limit of ${memory} MB reached`;
-  const diskMessage = `disk limit of ${disk} GB reached`;
   const group = memory === undefined || !groups ? undefined : createMemoryGroup(groups, name, Math.ceil(memory * mebibyte));
   const stops: (() => void)[] = [];
   let reached: string | undefined;
@@ -111,16 +133,23 @@ export function createZoneLimits({ memory, disk, groups, name, directory }: Limi
     data: memory === undefined || group ? '' : String(Math.ceil(memory * 1024)),
     blocks: disk === undefined ? '' : String(Math.ceil(disk * mebibyte)),
     watch: (pid, onReached) => {
-      const found = (message: string): true => {
+      const found = (message: string): void => {
         reached ??= message;
         onReached(reached);
-        return true;
       };
       if (memory !== undefined && !group) {
-        stops.push(repeat(memoryInterval, () => measureMemory(pid, memory * mebibyte) > memory * mebibyte && found(memoryMessage)));
+        const most = memory * mebibyte;
+        const look = async (): Promise<string | undefined> => ((await measureMemory(pid, most)) > most ? memoryMessage : undefined);
+        stops.push(repeat(memoryInterval, look, found));
       }
       if (disk !== undefined) {
-        stops.push(repeat(diskInterval, async () => (await measureDisk(pid, directory)) > disk * gibibyte && found(diskMessage)));
+        const measure = createDiskMeter(pid, directory);
+        const look = async (): Promise<string | undefined> =>
+          (await measure()) > diskLimitBytes(disk) ? describeDiskLimit(disk) : undefined;
+        stops.push(repeat(diskInterval, look, found));
+      } else {
+        const look = async (): Promise<string | undefined> => ((await countFiles(directory)) > mostFiles ? filesMessage : undefined);
+        stops.push(repeat(filesInterval, look, found));
       }
     },
     judge: ({ status, size, stderr }) => {
@@ -131,8 +160,8 @@ export function createZoneLimits({ memory, disk, groups, name, directory }: Limi
       if (failed && memory !== undefined && !group && saysMemory(stderr)) return memoryMessage;
       if (disk === undefined) return undefined;
       // A command that could no longer write has used exactly the limit.
-      const isFull = size > disk * gibibyte || (failed && size >= disk * gibibyte);
-      return isFull || status === tooLargeFile ? diskMessage : undefined;
+      const isFull = size > diskLimitBytes(disk) || (failed && size >= diskLimitBytes(disk));
+      return isFull || status === tooLargeFile ? describeDiskLimit(disk) : undefined;
     },
     explainEnd: () => reached ?? (wasKilled() ? memoryMessage : undefined),
     stop: () => {

@@ -30,12 +30,15 @@ const smallBody = 16 * 1024;
 /** Minimum length in bytes for which the free space is checked: for less, the check costs more than it saves. */
 const askedFrom = 1024 * 1024;
 
-/** @throws {ApiError} 507 `NotEnoughSpace` for a body that is longer than the free space, before any of it is read. */
-async function assertSpace(store: Store, length: number): Promise<void> {
+/**
+ * @param length bytes @param what beginning of a message that ends with the length
+ * @throws {ApiError} 507 `NotEnoughSpace` for a body that is longer than the free space, before any of it is read.
+ */
+export async function assertSpace(store: Store, length: number, what = 'content-length is'): Promise<void> {
   if (length < askedFrom || length === Infinity) return;
   const free = await store.bytes.measureFree();
   if (length > free)
-    throw new ApiError(507, 'NotEnoughSpace', `content-length is ${length}, but the disk of the service has ${free} bytes left`);
+    throw new ApiError(507, 'NotEnoughSpace', `${what} ${length}, but the disk of the service has ${free} bytes left`);
 }
 
 /**

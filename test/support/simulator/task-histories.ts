@@ -1,6 +1,7 @@
 import { loadJob, type ActiveJob, type ActivePhase, type Task } from '../../../src/server/jobs/active-job.ts';
 import { claimTasks } from '../../../src/server/jobs/claims.ts';
-import { createTaskLeases, leaseTime, type TaskLeases } from '../../../src/server/jobs/leases.ts';
+import { createTaskLeases, leaseTime } from '../../../src/server/jobs/leases.ts';
+import type { TaskLeases } from '../../../src/server/jobs/task-leases.ts';
 import { recordResults } from '../../../src/server/jobs/record.ts';
 import type { Result } from '../../../src/server/jobs/result.ts';
 import { baseOf } from '../../../src/server/jobs/results.ts';

@@ -1,5 +1,6 @@
-import { closeSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import type { Headers } from '../../../api/message.ts';
+import { createPauses } from '../../../base/pauses.ts';
 import type { TaskFolder } from '../task-files.ts';
 
 /**
@@ -18,9 +19,13 @@ export interface Emission {
   readonly body: string;
 }
 
-/** Maximum size of a `.head` file, and of a list of paths, in bytes. */
+/** Maximum number of outputs of the tools of one task, and of paths of objects passed to `mcat`. */
+export const mostEmissions = 10_000;
+export const mostPaths = 100_000;
+
+/** Maximum size of a `.head` file, and of all `.head` files and lists of paths of a task together, in bytes. */
 const largestHead = 64 * 1024;
-const largestList = 16 * 1024 * 1024;
+const largestSum = 16 * 1024 * 1024;
 
 const kinds = ['output', 'tee', 'objects', 'none'] as const;
 
@@ -29,17 +34,34 @@ export class BrokenEmission extends Error {
   override readonly name = 'BrokenEmission';
 }
 
-function readTexts(folder: TaskFolder, name: string, most: number): string[] {
+/** Outputs of the tools of a task. The files of a task are read up to fixed limits, in short turns of the event loop. */
+export interface Emissions {
+  /** In the order in which the tools were called. @throws {BrokenEmission} */
+  list(): Promise<Emission[]>;
+  /** Paths of the objects passed to `mcat`. @throws {BrokenEmission} */
+  readPaths(emission: Emission): Promise<string[]>;
+}
+
+/** Reads a file of the tools. @throws {BrokenEmission} if it is missing or has more than `most` bytes */
+function readBytes(folder: TaskFolder, name: string, most: number): Buffer {
   const descriptor = folder.open(name);
   if (descriptor === undefined) throw new BrokenEmission(`${name} is missing`);
   try {
-    const room = Buffer.allocUnsafe(most + 1);
+    const length = fstatSync(descriptor).size;
+    if (length > most) throw new BrokenEmission(`${name} has more than ${most} bytes`);
+    const bytes = Buffer.allocUnsafe(length);
     let size = 0;
-    for (let read = -1; read !== 0 && size <= most; size += read) read = readSync(descriptor, room, size, room.length - size, null);
-    if (size > most) throw new BrokenEmission(`${name} has more than ${most} bytes`);
-    return room.toString('utf8', 0, size).split('\0').slice(0, -1);
+    for (let read = -1; read !== 0 && size < length; size += read) read = readSync(descriptor, bytes, size, length - size, null);
+    return bytes.subarray(0, size);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** The texts in `bytes`, each of which ends with a zero byte. */
+function* splitTexts(bytes: Buffer): Generator<string> {
+  for (let start = 0, end = bytes.indexOf(0); end !== -1; start = end + 1, end = bytes.indexOf(0, start)) {
+    yield bytes.toString('utf8', start, end);
   }
 }
 
@@ -54,8 +76,8 @@ function readHeaders(lines: readonly string[]): Headers {
   );
 }
 
-function readEmission(folder: TaskFolder, number: number): Emission {
-  const [given = '', reducer = '', path = '', parents = '', copies = '', ...headers] = readTexts(folder, `${number}.head`, largestHead);
+function parseEmission(number: number, bytes: Buffer): Emission {
+  const [given = '', reducer = '', path = '', parents = '', copies = '', ...headers] = splitTexts(bytes);
   const kind = kinds.find((known) => known === given);
   if (!kind || !/^\d{0,9}$/.test(reducer)) throw new BrokenEmission(`${number}.head is not of a tool`);
   return {
@@ -69,13 +91,47 @@ function readEmission(folder: TaskFolder, number: number): Emission {
   };
 }
 
-/** The outputs of the tools, in the order in which the tools were called. @throws {BrokenEmission} */
-export function readEmissions(folder: TaskFolder): Emission[] {
-  const numbers = folder.names.flatMap((name) => (/^\d{1,9}\.head$/.test(name) ? [Number.parseInt(name, 10)] : []));
-  return numbers.toSorted((left, right) => left - right).map((number) => readEmission(folder, number));
+/** Numbers of the outputs in a folder. @throws {BrokenEmission} */
+function listNumbers(folder: TaskFolder): number[] {
+  const numbers: number[] = [];
+  let others = 0;
+  for (const name of folder.names()) {
+    if (/^\d{1,9}\.head$/.test(name)) numbers.push(Number.parseInt(name, 10));
+    else others += 1;
+    // Each output has one other file.
+    if (Math.max(numbers.length, others) > mostEmissions) throw new BrokenEmission(`there are more than ${mostEmissions}`);
+  }
+  return numbers.toSorted((left, right) => left - right);
 }
 
-/** Paths of the objects passed to `mcat`. @throws {BrokenEmission} */
-export function readPaths(folder: TaskFolder, { body }: Emission): string[] {
-  return readTexts(folder, body, largestList);
+/** Opens the outputs that the tools of a task left in a folder. */
+export function openEmissions(folder: TaskFolder): Emissions {
+  const pause = createPauses();
+  let [sum, paths] = [0, 0];
+  const read = (name: string, most: number): Buffer => {
+    const bytes = readBytes(folder, name, most);
+    sum += bytes.length;
+    if (sum > largestSum) throw new BrokenEmission(`their names, headers and lists of paths have more than ${largestSum} bytes`);
+    return bytes;
+  };
+  return {
+    async list() {
+      const emissions: Emission[] = [];
+      for (const number of listNumbers(folder)) {
+        emissions.push(parseEmission(number, read(`${number}.head`, largestHead)));
+        await pause();
+      }
+      return emissions;
+    },
+    async readPaths({ body }) {
+      const texts: string[] = [];
+      for (const text of splitTexts(read(body, largestSum))) {
+        paths += 1;
+        if (paths > mostPaths) throw new BrokenEmission(`they name more than ${mostPaths} objects`);
+        texts.push(text);
+        await pause();
+      }
+      return texts;
+    },
+  };
 }
