@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import type { VisibleSystem } from './visible-system.ts';
 
@@ -65,7 +64,8 @@ export function createIdentity(name: string): Identity {
 
 /** True if this process can give files to the users of zones: it is root, and its user namespace has these users. */
 export function canIdentify(): boolean {
-  if (userInfo().uid !== 0) return false;
+  // Not `userInfo`, which fails for a user without an entry in the user database, as in many containers.
+  if (process.getuid?.() !== 0) return false;
   const lines = readFileSync('/proc/self/uid_map', 'latin1').trim().split('\n');
   return lines.some((line) => {
     const [first = 0, , count = 0] = line.trim().split(/\s+/u).map(Number);
