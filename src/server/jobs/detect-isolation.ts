@@ -10,6 +10,7 @@ import {
   createOpenIsolation,
   findBash,
   findProgram,
+  type FilterFiles,
   type Isolation,
   type SandboxParts,
 } from './isolation.ts';
@@ -148,23 +149,31 @@ async function prepareCandidate(kind: IsolationKind, parts: SandboxParts, path: 
   const missing = needed[kind].find((program) => findProgram(program, path.split(delimiter)) === undefined);
   if (missing !== undefined) return { kind, hasFilter: false, reason: `${missing === 'bwrap' ? 'bubblewrap' : missing} is not installed` };
   if (kind === 'bubblewrap') {
-    if (parts.filter === undefined) return { kind, hasFilter: false, reason: `there is no system call filter for ${process.arch}` };
+    if (parts.filters === undefined) return { kind, hasFilter: false, reason: `there is no system call filter for ${process.arch}` };
     const disableUserNamespaces = (await readHelp('bwrap')).includes('--disable-userns');
     return { kind, hasFilter: true, isolation: createBubblewrap(runnerShell, parts, { disableUserNamespaces }) };
   }
-  const canFilter = parts.filter !== undefined && (await readHelp('setpriv')).includes('--seccomp-filter');
-  const filter = canFilter ? parts.filter : undefined;
-  return { kind, hasFilter: canFilter, isolation: createNamespaces(runnerShell, { ...parts, filter }) };
+  const canFilter = parts.filters !== undefined && (await readHelp('setpriv')).includes('--seccomp-filter');
+  const filters = canFilter ? parts.filters : undefined;
+  return { kind, hasFilter: canFilter, isolation: createNamespaces(runnerShell, { ...parts, filters }) };
+}
+
+/** Writes the system call filters of this architecture; undefined if it has none. */
+function writeFilters(folder: string): FilterFiles | undefined {
+  const files = { usual: join(folder, 'filter'), sampled: join(folder, 'filter-sampled') };
+  for (const kind of ['usual', 'sampled'] as const) {
+    const filter = createSeccompFilter(process.arch, { isSampled: kind === 'sampled' });
+    if (!filter) return undefined;
+    writeFileSync(files[kind], filter, { mode: 0o600 });
+  }
+  return files;
 }
 
 async function prepareParts(bash: string, { dataDir, tools = [] }: DetectOptions): Promise<SandboxParts> {
   const kit = join(dataDir, 'sandbox');
   const kept = [homedir(), dataDir, process.cwd()];
   const system = prepareVisibleSystem({ kit, bash, node: process.execPath, kept, tools });
-  const filter = createSeccompFilter(process.arch);
-  const file = join(kit, 'filter');
-  if (filter) writeFileSync(file, filter, { mode: 0o600 });
-  return { bash, system, filter: filter && file, groups: await findControlGroups(), isRoot: canIdentify() };
+  return { bash, system, filters: writeFilters(kit), groups: await findControlGroups(), isRoot: canIdentify() };
 }
 
 /** Advice for machines without a sandbox. */

@@ -29,7 +29,8 @@ export interface Isolation {
   readonly groups: ControlGroups | undefined;
   /** True if each zone has its own user, because the service is root. */
   readonly hasIdentities: boolean;
-  launch(directory: string, identity: Identity | undefined): Launch;
+  /** @param zone `isSampled` is true if its memory is limited without a control group */
+  launch(directory: string, zone: { identity: Identity | undefined; isSampled: boolean }): Launch;
   /** The user of a zone's tasks; undefined if it is the user of the service. */
   identify(zone: string): Identity | undefined;
   /** Paths of the zone's directories inside the sandbox. */
@@ -92,12 +93,18 @@ export function createOpenIsolation(bash: string, programs: readonly string[] = 
   };
 }
 
+/** Files with the system call filter of most zones, and of those whose memory is limited without a control group. */
+export interface FilterFiles {
+  readonly usual: string;
+  readonly sampled: string;
+}
+
 /** Parts that every kind of sandbox needs. */
 export interface SandboxParts {
   readonly bash: string;
   readonly system: VisibleSystem;
-  /** File with the system call filter; undefined if it cannot be loaded. */
-  readonly filter: string | undefined;
+  /** Files with the system call filters; undefined if none can be loaded. */
+  readonly filters: FilterFiles | undefined;
   readonly groups: ControlGroups | undefined;
   /** True if this process is root: then each zone has its own user. */
   readonly isRoot: boolean;
@@ -106,7 +113,7 @@ export interface SandboxParts {
 function createSandbox(
   kind: IsolationKind,
   shell: string,
-  { bash, system, filter, groups, isRoot }: SandboxParts,
+  { bash, system, filters, groups, isRoot }: SandboxParts,
   write: (place: ZonePlace, staged: boolean) => string[],
 ): Isolation {
   return {
@@ -115,7 +122,8 @@ function createSandbox(
     path: joinPath(bash, system.programs),
     groups,
     hasIdentities: isRoot,
-    launch: (directory, identity) => {
+    launch: (directory, { identity, isSampled }) => {
+      const filter = isSampled ? filters?.sampled : filters?.usual;
       if (!identity) return { words: write(createPlace(directory), false), filter, shell };
       const { place, words } = createStagedPlace(directory, system, { identity, bash });
       return { words: [...words, ...write(place, true)], filter, shell };
@@ -135,8 +143,8 @@ export function createBubblewrap(shell: string, parts: SandboxParts, options: Bu
 
 /** Runs tasks in a sandbox made with the programs of util-linux. */
 export function createNamespaces(shell: string, parts: SandboxParts): Isolation {
-  const { bash, filter, system } = parts;
+  const { bash, filters, system } = parts;
   return createSandbox('namespaces', shell, parts, (place, staged) =>
-    writeNamespaces(system, place, { bash, staged, canFilter: filter !== undefined }),
+    writeNamespaces(system, place, { bash, staged, canFilter: filters !== undefined }),
   );
 }

@@ -82,6 +82,39 @@ const absent: Readonly<Record<string, Numbers>> = {
   memfd_secret: [447, 447],
 };
 
+/**
+ * Calls that fail with ENOSYS where the memory of a zone is sampled: memory that belongs to no process while nobody has it attached, mapped or
+ * open. Programs have a fallback, for kernels that are older or built without System V IPC.
+ */
+const uncounted: Readonly<Record<string, Numbers>> = {
+  shmget: [29, 194],
+  memfd_create: [319, 279],
+};
+
+/**
+ * Calls that change limits, priority or scheduling of the process in their first argument. They fail with EPERM for the first process of the
+ * PID namespace: the runner of the zone, which has the same user as its tasks.
+ */
+const governing: Readonly<Record<string, Numbers>> = {
+  prlimit64: [302, 261],
+  sched_setparam: [142, 118],
+  sched_setscheduler: [144, 119],
+  sched_setaffinity: [203, 122],
+  sched_setattr: [314, 274],
+  migrate_pages: [256, 238],
+  move_pages: [279, 239],
+};
+
+/** The same for calls whose first argument says what the second is: a process, a process group, or a user, whose processes include the runner. */
+const governingMany: Readonly<Record<string, { readonly numbers: Numbers; readonly user: number }>> = {
+  // PRIO_USER, IOPRIO_WHO_USER.
+  setpriority: { numbers: [141, 140], user: 2 },
+  ioprio_set: { numbers: [251, 30], user: 3 },
+};
+
+/** Process id of the runner, and its process group, for tasks. */
+const runner = 1;
+
 const clone: Numbers = [56, 220];
 const ioctl: Numbers = [16, 29];
 const socket: Numbers = [41, 198];
@@ -124,13 +157,37 @@ function onCall(number: number, then: readonly Instruction[]): Instruction[] {
   return [[jumpIfEqual, 0, then.length, number], ...then];
 }
 
-function listInstructions(architecture: Architecture): Instruction[] {
+/** Instructions that fail with `error` if the loaded value equals `value`. */
+function failIf(value: number, error: number): Instruction[] {
+  return onCall(value, [[end, 0, 0, fail(error)]]);
+}
+
+/** Protects the runner from the calls that govern other processes. */
+function protectRunner(column: 0 | 1): Instruction[] {
+  const { EPERM } = constants.errno;
+  return [
+    ...Object.values(governing).flatMap((numbers) =>
+      onCall(numbers[column] ?? -1, [[load, 0, 0, argumentOffset(0)], ...failIf(runner, EPERM), [end, 0, 0, allow]]),
+    ),
+    ...Object.values(governingMany).flatMap(({ numbers, user }) =>
+      onCall(numbers[column] ?? -1, [
+        [load, 0, 0, argumentOffset(0)],
+        ...failIf(user, EPERM),
+        [load, 0, 0, argumentOffset(1)],
+        ...failIf(runner, EPERM),
+        [end, 0, 0, allow],
+      ]),
+    ),
+  ];
+}
+
+function listInstructions(architecture: Architecture, isSampled: boolean): Instruction[] {
   const column = architecture === 'x64' ? 0 : 1;
   const { EPERM, ENOSYS, EAFNOSUPPORT } = constants.errno;
   const refuse = (calls: Readonly<Record<string, Numbers>>, error: number): Instruction[] =>
     Object.values(calls).flatMap((numbers) => {
       const number = numbers[column];
-      return number === null ? [] : onCall(number, [[end, 0, 0, fail(error)]]);
+      return number === null ? [] : failIf(number, error);
     });
   const numberOf = (numbers: Numbers): number => numbers[column] ?? -1;
   return [
@@ -147,6 +204,8 @@ function listInstructions(architecture: Architecture): Instruction[] {
       : []),
     ...refuse(forbidden, EPERM),
     ...refuse(absent, ENOSYS),
+    ...(isSampled ? refuse(uncounted, ENOSYS) : []),
+    ...protectRunner(column),
     ...onCall(numberOf(clone), [
       [load, 0, 0, argumentOffset(0)],
       [jumpIfAnyBit, 0, 1, namespaceFlags],
@@ -155,7 +214,7 @@ function listInstructions(architecture: Architecture): Instruction[] {
     ]),
     ...onCall(numberOf(ioctl), [
       [load, 0, 0, argumentOffset(1)],
-      ...typingRequests.flatMap((request) => onCall(request, [[end, 0, 0, fail(EPERM)]])),
+      ...typingRequests.flatMap((request) => failIf(request, EPERM)),
       [end, 0, 0, allow],
     ]),
     ...onCall(numberOf(socket), [
@@ -167,10 +226,13 @@ function listInstructions(architecture: Architecture): Instruction[] {
   ];
 }
 
-/** The filter for an architecture (as Node.js names it): an array of struct sock_filter. Undefined for unsupported architectures. */
-export function createSeccompFilter(architecture: string): Buffer | undefined {
+/**
+ * The filter for an architecture (as Node.js names it): an array of struct sock_filter. Undefined for unsupported architectures.
+ * @param isSampled true for zones whose memory is limited without a control group
+ */
+export function createSeccompFilter(architecture: string, { isSampled }: { isSampled: boolean }): Buffer | undefined {
   if (!isKnown(architecture)) return undefined;
-  const instructions = listInstructions(architecture);
+  const instructions = listInstructions(architecture, isSampled);
   const bytes = Buffer.alloc(instructions.length * 8);
   for (const [index, [code, whenTrue, whenFalse, value]] of instructions.entries()) {
     bytes.writeUInt16LE(code, index * 8);

@@ -81,7 +81,14 @@ const mostProcesses = 1024;
 
 function writeWords(options: ZoneOptions, { group, data, blocks }: ZoneLimits): string[] {
   const { isolation, name, directory, command, init = '' } = options;
-  const { words, filter = '', shell } = isolation.launch(directory, isolation.identify(name));
+  const {
+    words,
+    filter = '',
+    shell,
+  } = isolation.launch(directory, {
+    identity: isolation.identify(name),
+    isSampled: options.memory !== undefined && group === '',
+  });
   const reach = isolation.kind === 'none' ? 'group' : 'all';
   const places = [isolation.entryOf(directory), isolation.rootOf(directory), isolation.inputsOf(directory)];
   const counts = reach === 'all' ? [String(mostFiles), String(mostProcesses)] : ['', ''];

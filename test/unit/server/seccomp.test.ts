@@ -35,8 +35,8 @@ function run(filter: Buffer, { call, architecture, arguments: words = [] }: Syst
   throw new Error('the filter has no end');
 }
 
-function filterOf(architecture: string): Buffer {
-  const filter = createSeccompFilter(architecture);
+function filterOf(architecture: string, isSampled = false): Buffer {
+  const filter = createSeccompFilter(architecture, { isSampled });
   if (!filter) throw new Error(`no filter for ${architecture}`);
   return filter;
 }
@@ -89,6 +89,40 @@ test.each([
   },
 );
 
+// prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr, migrate_pages, move_pages.
+test.each([
+  ['x64', x64, [302, 142, 144, 203, 314, 256, 279], 141, 251],
+  ['arm64', arm64, [261, 118, 119, 122, 274, 238, 239], 140, 30],
+] as const)('%s: a task governs itself and its processes, not the first process', (name, architecture, calls, setpriority, ioprioSet) => {
+  const ask = (call: number, ...words: number[]): number => run(filterOf(name), { call, architecture, arguments: words });
+  // 0 is the calling process; of a process id the kernel takes the low 32 bits.
+  const answers = [0, 2, 4711, 1, 0x1_0000_0001].map((pid) => calls.map((call) => ask(call, pid)));
+  const all = (answer: number): number[] => calls.map(() => answer);
+  expect(answers).toEqual([allowed, allowed, allowed, refused(EPERM), refused(EPERM)].map(all));
+  // A process, a group, and a user, who has the first process too.
+  const [process, group] = [[0, 1] as const, [1, 2] as const];
+  for (const [call, kinds, user] of [
+    [setpriority, process, 2],
+    [ioprioSet, group, 3],
+  ] as const) {
+    for (const kind of kinds) expect([0, 2, 1].map((who) => ask(call, kind, who))).toEqual([allowed, allowed, refused(EPERM)]);
+    expect(ask(call, user, 0)).toBe(refused(EPERM));
+  }
+});
+
+test('memory that belongs to no process is absent where memory is sampled: shmget, memfd_create', () => {
+  for (const [name, architecture, calls] of [
+    ['x64', x64, [29, 319]],
+    ['arm64', arm64, [194, 279]],
+  ] as const) {
+    const answers = (isSampled: boolean): number[] => calls.map((call) => run(filterOf(name, isSampled), { call, architecture }));
+    expect([answers(false), answers(true)]).toEqual([
+      [allowed, allowed],
+      [refused(ENOSYS), refused(ENOSYS)],
+    ]);
+  }
+});
+
 test('calls of another architecture end the program, those of x32 fail', () => {
   const other = filterOf('x64');
   expect(run(other, { call: 0, architecture: 0x40000003 })).toBe(killed);
@@ -98,6 +132,6 @@ test('calls of another architecture end the program, those of x32 fail', () => {
 });
 
 test('there is no filter for other architectures, and none longer than the kernel takes', () => {
-  expect(createSeccompFilter('riscv64')).toBeUndefined();
+  expect(createSeccompFilter('riscv64', { isSampled: false })).toBeUndefined();
   expect(filterOf('x64').length / 8).toBeLessThan(4096);
 });
