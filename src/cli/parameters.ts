@@ -88,6 +88,8 @@ export interface Option<T = unknown> {
   readonly values?: ValueSource;
   /** Smallest and largest number. */
   readonly range?: readonly [number, number];
+  /** For durations that are usually days: a number without a unit, which would be seconds, is refused. */
+  readonly needsUnit?: boolean;
   /** For options that several commands share: help names the topic, `cloud help TOPIC` and the manual show the option. */
   readonly topic?: OptionTopic;
   /** Repeatable; each value comes with its position among the values of all such options. */
@@ -95,7 +97,7 @@ export interface Option<T = unknown> {
   readonly _type?: T;
 }
 
-type OptionExtras = Pick<Option, 'short' | 'placeholder' | 'values' | 'range'>;
+type OptionExtras = Pick<Option, 'short' | 'placeholder' | 'values' | 'range' | 'needsUnit'>;
 
 /** A function that declares options of one kind. */
 const option =

@@ -10,6 +10,12 @@ import type { Option, Placed } from './parameters.ts';
 import { collectValues, readArguments, type Parsed } from './plain-line.ts';
 import { findLetter } from './synonyms.ts';
 
+function readDuration(label: string, { needsUnit = false }: Option, value: string): number {
+  const time = parseDuration(value);
+  if (!needsUnit || time === 0 || /[a-z]/iu.test(value)) return time;
+  throw new UsageError(`${label} ${value}: has no unit`, { hint: `such as ${label} ${value.trim()}d for days` });
+}
+
 /** Parses the text of an option's value. @throws {UsageError} naming the option. */
 function readValue(name: string, option: Option, value: string): unknown {
   const label = `--${kebab(name)}`;
@@ -20,7 +26,7 @@ function readValue(name: string, option: Option, value: string): unknown {
     });
   }
   if (option.kind === 'size') return parseSize(value);
-  if (option.kind === 'duration') return parseDuration(value);
+  if (option.kind === 'duration') return readDuration(label, option, value);
   if (option.kind !== 'number') return value;
   const number = Number(value);
   const [least, most] = option.range ?? [0, Number.MAX_SAFE_INTEGER];

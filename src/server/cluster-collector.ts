@@ -5,9 +5,11 @@ import { findReferenced } from './storage/garbage.ts';
 import { listValues } from './store/list-rows.ts';
 import type { Schema } from './store/schema.ts';
 import type { Store } from './store/store.ts';
+import { beginCollection } from './store/postgres/collector.ts';
 import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
 import {
   findHorizon,
+  findKeep,
   findNoted,
   forgetGarbage,
   listGarbage,
@@ -28,15 +30,21 @@ const rowsAtOnce = 5000;
 const dutySeconds = 60;
 
 /**
- * Milliseconds by which orphans must be older than all running work: the clocks of the byte store and the database may differ by this much.
+ * Milliseconds by which orphans must be older than all running work, and than the time for which contents are kept: the clocks of the byte
+ * store and the database may differ by this much.
  */
 const orphanAge = 3_600_000;
 
 /** Options of a collection. */
 export interface CollectOptions {
   readonly store: Pick<Store, 'db' | 'bytes'>;
-  /** Milliseconds for which unreferenced contents are kept: a backup of the database of at most this age has all of its contents. */
+  /**
+   * Milliseconds for which unreferenced contents are kept: a backup of the database of at most this age has all of its contents. They are
+   * kept longer if a live gateway reports a longer time.
+   */
   readonly keep?: number | undefined;
+  /** True if the operator says that no other database uses the contents. */
+  readonly takeOver?: boolean | undefined;
   /** True to scan all contents for those that a crash left without a note. */
   readonly sweep: boolean;
   /** True to report what would be removed without removing it. */
@@ -82,8 +90,12 @@ async function removeAll({ store, dryRun = false, onGone }: CollectOptions, ids:
 }
 
 /** Removes noted contents that nobody can be reading any more, after a final check that nothing refers to them. */
-async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () => Promise<boolean>): Promise<number> {
-  const { store, keep = 0, dryRun = false } = options;
+async function removeNoted(
+  options: CollectOptions & { readonly keep: number },
+  horizon: Horizon,
+  goOn: () => Promise<boolean>,
+): Promise<number> {
+  const { store, keep, dryRun = false } = options;
   let removed = 0;
   for (let after = ''; await goOn();) {
     const notes: readonly Note[] = await listGarbage(store.db, horizon, { keep, after, most: batchSize });
@@ -99,11 +111,11 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
   return removed;
 }
 
-/** Removes contents that no row names and that are older than all running work: a crash left them between storing the bytes and the row. */
-async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
+/** Removes contents that no row names and that were written before a time before all running work: a crash left them between storing the bytes and the row. */
+async function removeOrphans(options: CollectOptions, before: number, goOn: () => Promise<boolean>): Promise<number> {
   const { store } = options;
   let removed = 0;
-  for await (const ids of gatherItems(store.bytes.list(Math.floor(milliseconds) - orphanAge), batchSize)) {
+  for await (const ids of gatherItems(store.bytes.list(before), batchSize)) {
     if (!(await goOn())) return removed;
     const referenced = await findReferenced(store.db, ids);
     const unused = ids.filter((id) => !referenced.has(id));
@@ -116,11 +128,11 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
   return removed;
 }
 
-/** Aborts uploads in parts that began before all running work: whoever began them is gone. */
-async function removeUnfinished(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
+/** Aborts uploads in parts that began before such a time: whoever began them is gone. */
+async function removeUnfinished(options: CollectOptions, before: number, goOn: () => Promise<boolean>): Promise<number> {
   const { store, dryRun = false, onGone } = options;
   let removed = 0;
-  for await (const { id, abort } of store.bytes.listUnfinished?.(Math.floor(milliseconds) - orphanAge) ?? []) {
+  for await (const { id, abort } of store.bytes.listUnfinished?.(before) ?? []) {
     if (!(await goOn())) break;
     if (!dryRun) {
       await abort();
@@ -172,21 +184,26 @@ async function removeLostRows({ store: { db }, dryRun = false, onGone }: Collect
 /**
  * Removes contents that nothing refers to and that nobody reads, on any of the gateways of a database.
  * @returns undefined if another collector is running
+ * @throws {LocalError} if another database may use the contents
  */
 export async function collect(options: CollectOptions): Promise<Collected | undefined> {
-  const { store, sweep, dryRun = false, signal } = options;
+  const { store, sweep, dryRun = false, signal, takeOver } = options;
   const { db } = store;
   const holder = randomUUID();
   if (!(await takeDuty(db, 'collect', holder, dutySeconds))) return undefined;
   const goOn = async (): Promise<boolean> => signal?.aborted !== true && (await takeDuty(db, 'collect', holder, dutySeconds));
   try {
+    if (!dryRun) await beginCollection(db, store.bytes, takeOver);
     // Notes marked as seen now can be removed once all running work began later, usually by the next collection.
     await seeGarbage(db);
     const horizon = await findHorizon(db);
-    const removed = await removeNoted(options, horizon, goOn);
+    const { keep: kept, now } = await findKeep(db);
+    const keep = Math.max(kept, options.keep ?? 0);
+    const before = Math.floor(Math.min(horizon.milliseconds, now - keep)) - orphanAge;
+    const removed = await removeNoted({ ...options, keep }, horizon, goOn);
     const lost = sweep && (await goOn()) ? await removeLostRows(options) : 0;
-    const orphans = sweep && (await goOn()) ? await removeOrphans(options, horizon, goOn) : 0;
-    const unfinished = sweep && (await goOn()) ? await removeUnfinished(options, horizon, goOn) : 0;
+    const orphans = sweep && (await goOn()) ? await removeOrphans(options, before, goOn) : 0;
+    const unfinished = sweep && (await goOn()) ? await removeUnfinished(options, before, goOn) : 0;
     const waiting = (await measureGarbage(db)).count - (dryRun ? removed : 0);
     return { removed, orphans: orphans + lost + unfinished, waiting, horizon: horizon.milliseconds };
   } finally {

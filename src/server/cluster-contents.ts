@@ -34,17 +34,18 @@ export interface Gone {
 /**
  * Removes contents that nothing refers to and that nobody reads, and what a crash left behind.
  * @param keep milliseconds for which overwritten or deleted contents are kept
- * @throws {LocalError} if another collector is running
+ * @param takeOver true if the operator says that no other database uses the contents
+ * @throws {LocalError} if another collector is running, or another database may use the contents
  */
 export async function collectContents(
   place: ClusterPlace,
-  { keep, dryRun, signal }: { keep?: number | undefined; dryRun: boolean; signal: AbortSignal },
+  { keep, dryRun, takeOver, signal }: { keep?: number | undefined; dryRun: boolean; takeOver: boolean; signal: AbortSignal },
 ): Promise<Collected & { readonly gone: readonly Gone[] }> {
   const store = await openContents(place);
   try {
     const gone: Gone[] = [];
     const onGone = (content: string, why: Reason): void => void gone.push({ content, why });
-    const done = await collect({ store, keep, dryRun, signal, sweep: true, ...(dryRun && { onGone }) });
+    const done = await collect({ store, keep, dryRun, takeOver, signal, sweep: true, ...(dryRun && { onGone }) });
     if (done) return { ...done, gone };
   } finally {
     await store.close();

@@ -20,6 +20,8 @@ export interface LeasedOptions extends Pick<ClusterStoreOptions, 'database' | 'b
   readonly pid: number;
   /** Number of concurrent tasks; 0 if it runs none. */
   readonly slots?: number | undefined;
+  /** Milliseconds for which a gateway keeps unreferenced contents. */
+  readonly keepGarbage?: number | undefined;
   readonly log?: (line: string) => void;
 }
 
@@ -55,7 +57,7 @@ const leaseConnections = 1;
  */
 export async function openUnderLease(
   role: 'process' | 'worker' | 'apply' | 'import',
-  { database, bytes, connections, pid, slots, log = () => undefined }: LeasedOptions,
+  { database, bytes, connections, pid, slots, keepGarbage: keep, log = () => undefined }: LeasedOptions,
 ): Promise<Leased> {
   const own = await openPostgres(database, leaseConnections);
   let lease: Lease | undefined;
@@ -79,7 +81,7 @@ export async function openUnderLease(
   return undoOnFailure(close, async () => {
     // Before the lease, because it checks that the tables are those of this release.
     store = await openClusterStore({ database, bytes, connections, log, admission, beginReading: () => requireLease().begin().end });
-    lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots });
+    lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots, keep });
     keeping = keepLease(lease, log);
     return { store, lease, keeping, close };
   });

@@ -42,8 +42,6 @@ export interface GatewayOptions extends SharedOptions, WatchOptions, MemberOptio
   readonly isBalancer?: ((address: string) => boolean) | undefined;
   /** True if tasks of jobs are left to workers. */
   readonly noJobs?: boolean | undefined;
-  /** Milliseconds for which unreferenced contents are kept; if undefined, only until nobody reads them. */
-  readonly keepGarbage?: number | undefined;
   /** True if the gateway takes part in removing such contents; true when absent. */
   readonly collects?: boolean | undefined;
 }
@@ -137,8 +135,8 @@ async function serve(
   if (garbage !== undefined) state.garbage = garbage.read;
   const tasks = watch.adminUrl === undefined ? undefined : followTasks(store.db);
   if (tasks !== undefined) state.tasks = tasks.read;
-  const { keepGarbage: keep, collects = true } = options;
-  const collecting = collects ? keepCollecting({ store, settings, now, keeping, log, holder: lease.id, keep }) : undefined;
+  const { collects = true } = options;
+  const collecting = collects ? keepCollecting({ store, settings, now, keeping, log, holder: lease.id }) : undefined;
   const closeAll = async (graceMs?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();
@@ -179,8 +177,12 @@ async function serve(
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const state: GatewayState = { phase: 'starting' };
   const watch = await openWatch(options, state);
-  return runMember(watch, openMember('process', { ...options, slots: options.noJobs === true ? 0 : countSlots(options) }), (member) => {
-    state.lease = member.lease;
-    return serve(member, { watch, state }, options);
-  });
+  return runMember(
+    watch,
+    openMember('process', { ...options, keepGarbage: options.keepGarbage ?? 0, slots: options.noJobs === true ? 0 : countSlots(options) }),
+    (member) => {
+      state.lease = member.lease;
+      return serve(member, { watch, state }, options);
+    },
+  );
 }

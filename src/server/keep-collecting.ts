@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { LocalError } from '../base/errors.ts';
 import { removeOld } from './cluster/lifetimes.ts';
-import { collect } from './cluster-collector.ts';
+import { collect, type Collected } from './cluster-collector.ts';
 import type { Call } from './http/handler.ts';
 import { repeatRegularly } from './repeat-regularly.ts';
 import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
@@ -19,8 +20,6 @@ export interface CollectingOptions extends Pick<Call, 'store' | 'settings' | 'no
   readonly log: (line: string) => void;
   /** Id of the gateway, under which it takes its turn. */
   readonly holder: string;
-  /** Milliseconds for which unreferenced contents are kept. */
-  readonly keep?: number | undefined;
   readonly pause?: number | undefined;
 }
 
@@ -34,13 +33,17 @@ async function removeOnce({ store, settings, now, log, holder }: CollectingOptio
     log(`removed as too old: uploads that nobody ended ${uploads}, rows of jobs ${jobs}, changes in the audit log ${changes}`);
 }
 
-async function collectOnce({ store, log, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
+async function collectOnce({ store, log }: CollectingOptions, signal: AbortSignal): Promise<void> {
   // A new holder each time: the holder of a duty may take it again before it ends, and would scan too early.
   const turn = randomUUID();
   const sweep = await takeDuty(store.db, 'sweep', turn, sweepSeconds);
-  const done = await collect({ store, keep, sweep, signal });
-  // Another collector is running.
-  if (sweep && done === undefined) await leaveDuty(store.db, 'sweep', turn);
+  let done: Collected | undefined;
+  try {
+    done = await collect({ store, sweep, signal });
+  } finally {
+    // Another collector is running, or this one failed.
+    if (sweep && done === undefined) await leaveDuty(store.db, 'sweep', turn);
+  }
   if (done && done.removed + done.orphans > 0)
     log(`collected: ${done.removed} contents that were overwritten or deleted, ${done.orphans} that no object refers to`);
 }
@@ -51,11 +54,18 @@ async function collectOnce({ store, log, keep }: CollectingOptions, signal: Abor
  */
 export function keepCollecting(options: CollectingOptions): { stop(): Promise<void> } {
   const { keeping, log, pause = usualPause } = options;
+  let obstacle: string | undefined;
+  const report = (error: unknown): void => {
+    if (!(error instanceof LocalError)) return log(`collecting failed: ${String(error)}`);
+    // It lasts until an operator decides.
+    if (error.message !== obstacle) log(`${error.message}; ${error.hint}`);
+    obstacle = error.message;
+  };
   const work = async (signal: AbortSignal): Promise<void> => {
     if (!keeping.isSteady(Math.min(pause, steadyTime))) return;
     // Before the collection, so that the collection finds the contents that are now unreferenced.
     await removeOnce(options, signal).catch((error: unknown) => log(`what is too old cannot be removed: ${String(error)}`));
-    await collectOnce(options, signal).catch((error: unknown) => log(`collecting failed: ${String(error)}`));
+    await collectOnce(options, signal).then(() => (obstacle = undefined), report);
   };
   return { stop: repeatRegularly(work, () => pause) };
 }

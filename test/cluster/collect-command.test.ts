@@ -56,6 +56,12 @@ test('what would go is listed, then goes, and what is in use stays', async () =>
   expect((await gateway.storage('GET', '/demo/stor/kept')).text).toBe(large('k').toString());
 });
 
+test('a time without a unit is refused, which would be seconds', async () => {
+  const { code, stderr } = await collect('--keep-garbage', '7');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('such as --keep-garbage 7d')]);
+  expect((await collect('--keep-garbage', '0')).code).toBe(0);
+});
+
 test('contents that are missing or too short are found, and named', async () => {
   await put('small', Buffer.alloc(5000, 's'));
   await put('whole', large('w'));

@@ -115,7 +115,7 @@ describe.skipIf(lacksPostgresTools())('an hour ago', () => {
     const { home: folder } = home.sandbox;
     cpSync(join(folder, 'bytes'), join(folder, 'short'), { recursive: true });
     expect(JSON.parse((await collect('bytes', '--keep-garbage', '2h')).stdout)).toMatchObject({ removed: 0, orphans: 0 });
-    expect(JSON.parse((await collect('short', '--keep-garbage', '30m')).stdout)).toMatchObject({ removed: 2, waiting: 0 });
+    expect(JSON.parse((await collect('short', '--keep-garbage', '30m', '--take-over')).stdout)).toMatchObject({ removed: 2, waiting: 0 });
   });
 
   test('the commands of the guide bring back that moment with every byte', { timeout: 120_000 }, async () => {
@@ -130,6 +130,10 @@ describe.skipIf(lacksPostgresTools())('an hour ago', () => {
     const lacking = await collect('short', '--verify');
     const paths = [...lacking.stdout.matchAll(/"path": *"([^"]+)"/gu)].map(([, path]) => path);
     expect([lacking.code, new Set(paths)]).toEqual([1, new Set(['/alice/stor/deleted', '/alice/stor/replaced'])]);
+    // This database is older than its contents, as a copy of the server is.
+    expect((await collect('bytes', '--keep-garbage', '2h')).stderr).toContain('no contents are removed: this database is older than them');
+    expect(verifyMoment.join()).toContain('cloud server collect --take-over --keep-garbage');
+    expect(JSON.parse((await collect('bytes', '--keep-garbage', '2h', '--take-over')).stdout)).toMatchObject({ removed: 0, orphans: 0 });
     const gateway = await start();
     expect(await ask(gateway, 'GET', 'deleted')).toEqual([200, body.first]);
     expect(await ask(gateway, 'GET', 'replaced')).toEqual([200, body.second]);

@@ -201,6 +201,7 @@ export const restore = [
   'pg_restore --no-owner -d cloud cloud.dump',
   'cp -au /backup/bytes /backup/.cloud-bytes /srv/cloud/',
   'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud',
+  'cloud server collect --take-over --keep-garbage 7d --database-file /etc/cloud/database --bytes file:///srv/cloud',
 ];
 
 /** Settings in `postgresql.conf` that archive the write-ahead log. */
@@ -225,4 +226,7 @@ export const restoreMoment = [
 ];
 
 /** After PostgreSQL has been started again. */
-export const verifyMoment = ['cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud'];
+export const verifyMoment = [
+  'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud',
+  'cloud server collect --take-over --keep-garbage 7d --database-file /etc/cloud/database --bytes file:///srv/cloud',
+];

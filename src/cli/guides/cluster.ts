@@ -71,8 +71,8 @@ export const cluster: Guide = {
         'Contents can also be objects in an existing bucket:',
         { lines: ['--bytes "s3://BUCKET?endpoint=https://s3.example.com&region=eu-1" --bytes-credentials /etc/cloud/s3'] },
         'The credentials file has the format of the AWS tools: a section `[default]` with `aws_access_key_id` and `aws_secret_access_key`. It must be readable only by its owner. The environment variables `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` work too. The store must support PUT, GET with ranges, DELETE, listings and multipart uploads; the tests use Ceph and Swift.',
-        'A gateway or worker that is killed can leave unreferenced contents and unfinished multipart uploads in the bucket. They are removed once they are an hour older than every running gateway and worker. If the key pair is not allowed to list multipart uploads, add a lifecycle rule to the bucket that aborts uploads older than a day.',
-        'Contents are written once and never changed. One gateway at a time removes the contents of overwritten and deleted objects, when no gateway reads them and the time of `--keep-garbage` is over.',
+        'A gateway or worker that is killed can leave unreferenced contents and unfinished multipart uploads in the bucket. They are removed once they are an hour older than every running gateway and worker, and than the time of `--keep-garbage`. If the key pair is not allowed to list multipart uploads, add a lifecycle rule to the bucket that aborts uploads older than a day.',
+        'Contents are written once and never changed. One gateway at a time removes the contents of overwritten and deleted objects, when no gateway reads them and the time of `--keep-garbage` is over. If gateways have different times, the longest applies, also for `cloud server collect`.',
       ],
     },
     {
@@ -220,10 +220,11 @@ export const cluster: Guide = {
     {
       title: 'Backup and restore',
       blocks: [
-        'A backup consists of the database and the contents. It must include every content that the database references. Contents never change, and with `--keep-garbage 7d` on every gateway deleted contents stay for a week. So dump the database first and copy the contents afterwards, while the gateways run. A dump that is less than a week old also matches the current contents.',
+        'A backup consists of the database and the contents. It must include every content that the database references. Contents never change, and with `--keep-garbage 7d` deleted contents stay for a week. So dump the database first and copy the contents afterwards, while the gateways run. A dump that is less than a week old also matches the current contents.',
         { lines: files.backup },
-        'Of the folder of contents, copy only `bytes` and `.cloud-bytes`. To restore, stop the gateways, create an empty database, load the dump, and copy the missing contents back. Start the gateways when `collect --verify` reports that no content is missing. Contents that the restored database does not reference are removed later.',
+        'Of the folder of contents, copy only `bytes` and `.cloud-bytes`. To restore, stop the gateways, create an empty database, load the dump, and copy the missing contents back. When `collect --verify` reports that no content is missing, confirm with `--take-over` that this database now removes contents, and start the gateways. Contents that the restored database does not reference are removed when they are older than the time of `--keep-garbage`, so give it to this command too.',
         { lines: files.restore },
+        'Until then nothing is removed: a file or object `.cloud-collector` beside the contents names the database that removes them. A restored database is another one, even if it has the same name, and so is a copy of the server, or a server that went back in time, once the other database has collected again; gateways collect once a minute. Such a database serves all requests, and its gateways log why they remove nothing. This protects production while a backup is tried out with the same contents. Objects that are written or deleted through the copy never affect production, but give a copy that shall live longer its own copy of the contents. A failover to a standby needs no confirmation, unless the standby lacked the latest changes.',
       ],
     },
     {
@@ -233,9 +234,9 @@ export const cluster: Guide = {
         { lines: files.archiveSettings },
         'Make a base backup once a day as that user, while everything runs:',
         { lines: files.baseBackup },
-        'The contents need no copy for this, because deleted contents stay for the time of `--keep-garbage`. Set it to the longest time that you may want to go back, with the same value on every gateway and for `cloud server collect`. To recover, stop the gateways, the workers and PostgreSQL. Then, as the user of PostgreSQL, with the time that you want:',
+        'The contents need no copy for this, because deleted contents stay for the time of `--keep-garbage`. Set it to the longest time that you may want to go back. To recover, stop the gateways, the workers and PostgreSQL. Then, as the user of PostgreSQL, with the time that you want:',
         { lines: files.restoreMoment },
-        'Start PostgreSQL. Before you start the gateways, check that every content exists:',
+        'Start PostgreSQL. Before you start the gateways, check that every content exists. Then confirm that this database removes contents: until then none are removed, because it is older than the contents, as a copy of the server on another machine would be. On such a copy, leave out the second command.',
         { lines: files.verifyMoment },
       ],
     },

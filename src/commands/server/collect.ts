@@ -34,23 +34,33 @@ async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Ou
 export const collect = command({
   summary: 'Remove unreferenced contents, or check that all others exist',
   description:
-    'Gateways do this automatically, one of them at a time. Contents of overwritten and deleted objects are removed when no gateway runs a request that began earlier; contents that a crash left, when they are an hour older than that. --verify removes nothing: it reads the end of every content that an object or an image refers to, and exits with 1 if any is missing or too short.',
+    'Gateways do this automatically, one of them at a time. Contents of overwritten and deleted objects are removed when no gateway runs a request that began earlier; contents that a crash left, when they are an hour older than that. Contents stay for --keep-garbage, or for the longest time that a running gateway keeps them. A database that was restored, or copied, removes nothing until --take-over confirms that no other database uses the contents. --verify removes nothing: it reads the end of every content that an object or an image refers to, and exits with 1 if any is missing or too short.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
-    keepGarbage: duration('Keep overwritten and deleted contents for this time'),
+    keepGarbage: duration('Keep overwritten and deleted contents for this time, or for that of the gateways if it is longer', {
+      needsUnit: true,
+    }),
+    takeOver: flag('Confirm that no other database uses these contents, after a restore for example'),
     dryRun: flag('Only list what would be removed', { short: 'n' }),
     verify: flag('Check that the contents of all objects exist'),
   },
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const { dryRun, keepGarbage: keep } = options;
+    const { dryRun, takeOver, keepGarbage: keep } = options;
     if (options.verify && (dryRun || keep !== undefined))
       throw new UsageError('--verify removes nothing', { hint: 'leave out --dry-run and --keep-garbage' });
+    if (takeOver && (dryRun || options.verify))
+      throw new UsageError('--take-over removes contents', { hint: 'run the check first, without --take-over' });
     const place = { database: await readDatabase(invocation, options), bytes: await readBytes(invocation, options) };
     if (options.verify) return verify(invocation, place);
     const { collectContents } = await import('../../server/cluster-contents.ts');
-    const { removed, orphans, waiting, horizon, gone } = await collectContents(place, { keep, dryRun, signal: world.interrupted });
+    const { removed, orphans, waiting, horizon, gone } = await collectContents(place, {
+      keep,
+      dryRun,
+      takeOver,
+      signal: world.interrupted,
+    });
     const others =
       waiting === 0 ? '' : `; ${countOf(waiting, 'content')} wait${waiting === 1 ? 's' : ''} for readers or for the end of --keep-garbage`;
     note(`${dryRun ? 'Would remove' : 'Removed'} ${countOf(removed + orphans, 'content')}${others}`);

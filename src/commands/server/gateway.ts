@@ -43,7 +43,7 @@ const gatewayOptions = {
   limit: texts('Set a limit of the services; see cloud help local-service', { placeholder: 'NAME=N' }),
   allowJobs: flag('Run jobs even if other machines can reach the service'),
   ...taskOptions,
-  keepGarbage: duration('Keep replaced and deleted contents this long'),
+  keepGarbage: duration('Keep replaced and deleted contents this long', { needsUnit: true }),
   noCollect: flag('Leave removal to other gateways'),
 };
 

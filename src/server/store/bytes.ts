@@ -14,6 +14,16 @@ export interface Unfinished {
   readonly abort: () => Promise<void>;
 }
 
+/** Name of the file or object of the text beside the contents. */
+export const collectorName = '.cloud-collector';
+
+/** A short text beside the contents, which is replaced atomically. */
+export interface Note {
+  /** Undefined if it was never written. */
+  read(): Promise<string | undefined>;
+  write(text: string): Promise<void>;
+}
+
 /**
  * The store of contents: write a stream, read a range, remove, list. Contents never change once written, so readers, links and overwriting
  * do not affect each other. If the contents are not on this machine, every method but `measureFree` may throw `StoreUnavailable`.
@@ -43,4 +53,6 @@ export interface ByteStore {
   list(before?: number): AsyncIterable<string>;
   /** Writes that began before a time and have not completed. Absent if crashes leave none behind. */
   listUnfinished?(before: number): AsyncIterable<Unfinished>;
+  /** Says which database removes contents here. Absent if no other can: then the contents belong to one process. */
+  readonly collector?: Note;
 }

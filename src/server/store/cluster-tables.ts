@@ -78,6 +78,18 @@ export const addMemberSlots = onPostgres(
 );
 
 /**
+ * Migration step: `gateways.keep` and `contents_folder.keep`: milliseconds for which a gateway, and the cluster, keep unreferenced contents;
+ * `gateways.skew`: milliseconds by which the clock of a member is ahead of the database's; `contents_folder.collections`: number of
+ * collections so far, by which a copy of the database is told from the database that goes on.
+ */
+export const addCollections = onPostgres(
+  sql`alter table gateways add column if not exists keep bigint`,
+  sql`alter table gateways add column if not exists skew double precision`,
+  sql`alter table contents_folder add column keep bigint`,
+  sql`alter table contents_folder add column collections bigint not null default 0`,
+);
+
+/**
  * Migration step: one row with the id that marks the contents folder of a cluster, and whether a folder has been marked. A service with a
  * directory of its own also has its database there, and needs no mark.
  */

@@ -3,6 +3,7 @@ import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
 import { addAccountStatus } from './account-status.ts';
 import {
+  addCollections,
   addMemberSlots,
   createAuditTable,
   createClusterTables,
@@ -42,6 +43,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createContentsFolder,
   createPutObject,
   addReduceOrigins,
+  addCollections,
 ];
 
 export interface StepTable {

@@ -248,6 +248,10 @@ export interface ContentsFolderRow {
   id: string;
   /** True once the file has been written. */
   marked: boolean;
+  /** Milliseconds for which gateways keep unreferenced contents, as long as no gateway runs; null before any has reported it. */
+  keep: number | null;
+  /** Number of collections so far. */
+  collections: number;
 }
 
 /** One piece of a content that was committed from several parts. Primary key (content, start). */

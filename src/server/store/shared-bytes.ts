@@ -1,7 +1,8 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError } from '../../base/errors.ts';
-import type { ByteStore } from './bytes.ts';
+import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
+import { writePrivate } from '../../base/private-files.ts';
+import { collectorName, type ByteStore } from './bytes.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
@@ -17,6 +18,7 @@ const awayCodes: ReadonlySet<string> = new Set(['EIO', 'ESTALE', 'ENOTCONN', 'EN
 export async function openSharedBytes(dir: string): Promise<ByteStore> {
   const files = await openFileBytes(dir, { isShared: true });
   const root = join(dir, 'bytes');
+  const collectorFile = join(dir, collectorName);
 
   async function isGone(): Promise<boolean> {
     return stat(root).then(
@@ -54,6 +56,14 @@ export async function openSharedBytes(dir: string): Promise<ByteStore> {
         // A missing file counts as removed, but not if the whole directory is missing.
         await stat(root);
       }),
+    collector: {
+      read: () => attempt(async () => (await readFile(collectorFile, 'utf8').catch(ignoreAbsence)) ?? (await stat(root), undefined)),
+      write: (text) =>
+        attempt(async () => {
+          await stat(root);
+          writePrivate(collectorFile, text);
+        }),
+    },
     async *list(before) {
       try {
         yield* files.list(before);

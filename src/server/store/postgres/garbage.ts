@@ -43,6 +43,20 @@ export async function findHorizon(db: Kysely<Schema>): Promise<Horizon> {
   return horizon;
 }
 
+/**
+ * Milliseconds for which unreferenced contents are kept: the longest time that a live gateway reports, so that no collector shortens the
+ * window within which the backups of another can be restored. While no gateway runs, it is that of the last ones. Also the time of the
+ * database, milliseconds since 1970.
+ */
+export async function findKeep(db: Kysely<Schema>): Promise<{ keep: number; now: number }> {
+  const { rows } = await sql<{ keep: number | null; now: number }>`
+    update contents_folder set keep = coalesce((select max(keep) from gateways where until > clock_timestamp()), keep)
+    returning keep, extract(epoch from clock_timestamp()) * 1000 as now`.execute(db);
+  const [found] = rows;
+  if (found === undefined) throw new Error('the database returns no row');
+  return { keep: found.keep ?? 0, now: found.now };
+}
+
 /** A note, with the time when it was seen. */
 export interface Note {
   readonly bytes: string;

@@ -18,6 +18,8 @@ export interface LeaseOptions {
   readonly version?: string | undefined;
   /** Number of tasks that it runs concurrently. */
   readonly slots?: number | undefined;
+  /** Milliseconds for which it keeps unreferenced contents; absent for a process that collects none and serves no requests. */
+  readonly keep?: number | undefined;
   /** In seconds. */
   readonly lifetime?: number | undefined;
   /** Milliseconds of a monotonic clock. */
@@ -57,7 +59,7 @@ function at(milliseconds: number): ReturnType<typeof sql> {
 
 /** Takes a lease on a database. The caller has to renew the lease at least three times in its lifetime. */
 export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
-  const { address, version = null, slots = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
+  const { address, version = null, slots = null, keep: kept = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
   const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
   /** The term of the lease under which the current work runs. */
   const bound = new AsyncLocalStorage<Term>();
@@ -70,8 +72,8 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
 
   async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<number | undefined> {
     const { rows } = await sql<{ now: number }>`
-      insert into gateways (id, address, version, slots, owner, started, until, oldest)
-      values (${id}, ${address}, ${version}, ${slots}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${databaseNow} as now`.execute(
+      insert into gateways (id, address, version, slots, keep, owner, started, until, oldest)
+      values (${id}, ${address}, ${version}, ${slots}, ${kept}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${databaseNow} as now`.execute(
       target,
     );
     return rows[0]?.now;

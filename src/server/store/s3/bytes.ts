@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { streamOf, type Body } from '../../../api/message.ts';
-import type { ByteStore, StoredBytes } from '../bytes.ts';
+import { collectorName, type ByteStore, type StoredBytes } from '../bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from '../compressed-bytes.ts';
 import { keepInline, readInline } from '../inline-bytes.ts';
 import { isRow } from '../row-bytes.ts';
@@ -119,6 +119,13 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
       } catch (error) {
         if (!isUnlisted(error)) throw error;
       }
+    },
+
+    collector: {
+      read: () => client.send({ method: 'GET', key: collectorName }).catch(ignoreMissing),
+      write: async (text) => {
+        await client.send({ method: 'PUT', key: collectorName, body: Buffer.from(text) });
+      },
     },
 
     check: async () => {
