@@ -23,6 +23,8 @@ export interface LeasedOptions extends Pick<ClusterStoreOptions, 'database' | 'b
   /** Milliseconds for which a gateway keeps unreferenced contents. */
   readonly keepGarbage?: number | undefined;
   readonly log?: (line: string) => void;
+  /** The time of the services, milliseconds since the epoch. */
+  readonly time?: (() => number) | undefined;
 }
 
 /** Options of a member of a cluster. */
@@ -57,7 +59,7 @@ const leaseConnections = 1;
  */
 export async function openUnderLease(
   role: 'process' | 'worker' | 'apply' | 'import',
-  { database, bytes, connections, pid, slots, keepGarbage: keep, log = () => undefined }: LeasedOptions,
+  { database, bytes, connections, pid, slots, keepGarbage: keep, time: now, log = () => undefined }: LeasedOptions,
 ): Promise<Leased> {
   const own = await openPostgres(database, leaseConnections);
   let lease: Lease | undefined;
@@ -81,7 +83,7 @@ export async function openUnderLease(
   return undoOnFailure(close, async () => {
     // Before the lease, because it checks that the tables are those of this release.
     store = await openClusterStore({ database, bytes, connections, log, admission, beginReading: () => requireLease().begin().end });
-    lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots, keep });
+    lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots, keep, now });
     keeping = keepLease(lease, log);
     return { store, lease, keeping, close };
   });

@@ -120,7 +120,7 @@ async function serve(
   const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined, serviceLimits };
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
-  const engine = options.noJobs === true ? undefined : prepareJobs(store, local, () => own.services['storage'] ?? '');
+  const engine = options.noJobs === true ? undefined : prepareJobs(store, local, () => own.services['storage'] ?? '', lease.id);
   const jobs = options.noJobs === true ? createJobsElsewhere(store) : engine;
   const [compute, storage] = await listenBoth(store, tls, { jobs, lease, watch, state }, { ...options, settings });
   const listeners = [compute, storage];
@@ -136,7 +136,7 @@ async function serve(
   const tasks = watch.adminUrl === undefined ? undefined : followTasks(store.db);
   if (tasks !== undefined) state.tasks = tasks.read;
   const { collects = true } = options;
-  const collecting = collects ? keepCollecting({ store, settings, now, keeping, log, holder: lease.id }) : undefined;
+  const collecting = collects ? keepCollecting({ store, settings, keeping, log, holder: lease.id }) : undefined;
   const closeAll = async (graceMs?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();
@@ -177,12 +177,10 @@ async function serve(
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const state: GatewayState = { phase: 'starting' };
   const watch = await openWatch(options, state);
-  return runMember(
-    watch,
-    openMember('process', { ...options, keepGarbage: options.keepGarbage ?? 0, slots: options.noJobs === true ? 0 : countSlots(options) }),
-    (member) => {
-      state.lease = member.lease;
-      return serve(member, { watch, state }, options);
-    },
-  );
+  const { keepGarbage = 0, now: time } = options;
+  const opening = openMember('process', { ...options, keepGarbage, time, slots: options.noJobs === true ? 0 : countSlots(options) });
+  return runMember(watch, opening, (member) => {
+    state.lease = member.lease;
+    return serve(member, { watch, state }, options);
+  });
 }

@@ -15,7 +15,7 @@ const steadyTime = 30_000;
 const sweepSeconds = 6 * 3600;
 
 /** Options of a gateway's collections. */
-export interface CollectingOptions extends Pick<Call, 'store' | 'settings' | 'now'> {
+export interface CollectingOptions extends Pick<Call, 'store' | 'settings'> {
   readonly keeping: Pick<Keeping, 'isSteady'>;
   readonly log: (line: string) => void;
   /** Id of the gateway, under which it takes its turn. */
@@ -26,9 +26,9 @@ export interface CollectingOptions extends Pick<Call, 'store' | 'settings' | 'no
 /** Seconds for which one gateway alone looks for what is too old. */
 const lifetimeSeconds = 120;
 
-async function removeOnce({ store, settings, now, log, holder }: CollectingOptions, signal: AbortSignal): Promise<void> {
+async function removeOnce({ store, settings, log, holder }: CollectingOptions, signal: AbortSignal): Promise<void> {
   if (!(await takeDuty(store.db, 'lifetimes', holder, lifetimeSeconds))) return;
-  const { uploads, jobs, changes } = await removeOld(store, settings, now(), signal);
+  const { uploads, jobs, changes } = await removeOld(store, settings, signal);
   if (uploads + jobs + changes > 0)
     log(`removed as too old: uploads that nobody ended ${uploads}, rows of jobs ${jobs}, changes in the audit log ${changes}`);
 }

@@ -1,6 +1,9 @@
 import { serviceLimits, writeLimitName, type LimitName, type ServiceLimit } from '../api/service-limits.ts';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { ApiError } from '../base/errors.ts';
 import type { ServiceSettings } from './settings.ts';
+import { isPostgres } from './store/engine-of.ts';
+import type { Schema } from './store/schema.ts';
 
 /** The configured value of a limit, or else its default. */
 export function limitOf({ serviceLimits: values }: ServiceSettings, limit: LimitName): number {
@@ -9,9 +12,23 @@ export function limitOf({ serviceLimits: values }: ServiceSettings, limit: Limit
 
 const millisecondsOfDay = 86_400_000;
 
-/** The time before which something is too old, by a limit in days. @param now milliseconds since the epoch */
-export function oldestOf(settings: ServiceSettings, limit: 'uploadDays' | 'jobDays', now: number): number {
-  return now - limitOf(settings, limit) * millisecondsOfDay;
+type AgeLimit = 'uploadDays' | 'jobDays';
+
+/** The time before which something is too old, by a limit in days and the clock of a PostgreSQL database; milliseconds since the epoch. */
+export function oldestByDatabase(settings: ServiceSettings, limit: AgeLimit): RawBuilder<number> {
+  const age = limitOf(settings, limit) * millisecondsOfDay;
+  // As a query of its own, the time is a constant by which an index is searched.
+  return sql<number>`(select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) - cast(${age} as bigint))`;
+}
+
+/**
+ * The time before which something is too old, by a limit in days. With several gateways the clock of the database decides: a gateway with
+ * a wrong clock would otherwise remove what all accounts have.
+ * @param now time of the service, milliseconds since the epoch
+ */
+export function oldestOf(db: Kysely<Schema>, settings: ServiceSettings, limit: AgeLimit, now: number): RawBuilder<number> {
+  if (isPostgres(db)) return oldestByDatabase(settings, limit);
+  return sql<number>`${now - limitOf(settings, limit) * millisecondsOfDay}`;
 }
 
 /** Error for a request that exceeds a limit of the service. `serve.ts` logs it. */

@@ -32,7 +32,7 @@ export function countSlots(options: Pick<LocalOptions, 'host' | 'allowJobs' | 'j
  * Creates the job engine. Commands of jobs run on this machine, so there is no engine if others could send jobs, unless that is explicitly
  * allowed. The engine is loaded and started after the service listens, because both block the process and would delay responses.
  */
-export function prepareJobs(store: Store, options: JobOptions, url: () => string): WaitingEngine | undefined {
+export function prepareJobs(store: Store, options: JobOptions, url: () => string, owner?: string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, now = Date.now } = options;
   const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation, serviceLimits } = options;
   const accountTasks = serviceLimits?.accountTasks;
@@ -48,7 +48,20 @@ export function prepareJobs(store: Store, options: JobOptions, url: () => string
   let started: JobEngine | undefined;
   const starting = listening.then(async () => {
     const { startJobEngine } = await import('./jobs/engine.ts');
-    return (started = startJobEngine({ store, dataDir, url, server, now, log, slots, accountTasks, timeLimit, isolation, serviceLimits }));
+    return (started = startJobEngine({
+      store,
+      owner,
+      dataDir,
+      url,
+      server,
+      now,
+      log,
+      slots,
+      accountTasks,
+      timeLimit,
+      isolation,
+      serviceLimits,
+    }));
   });
   return {
     start,

@@ -110,7 +110,7 @@ async function work(
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const state: MemberState = { phase: 'starting' };
   const watch = await openWorkerWatch(options.admin, state);
-  return runMember(watch, openMember('worker', { ...options, slots: options.slots ?? usualSlots() }), (member) => {
+  return runMember(watch, openMember('worker', { ...options, time: options.now, slots: options.slots ?? usualSlots() }), (member) => {
     state.lease = member.lease;
     return work(member, { watch, state }, options);
   });

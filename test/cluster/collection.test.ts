@@ -201,7 +201,7 @@ test('all contents are looked through once in hours, also where the same gateway
   };
   const lost = await lose();
   await sql`delete from duties`.execute(first.store.db);
-  const options = { store: first.store, settings: {}, now: Date.now, keeping: { isSteady: () => true }, log: () => undefined };
+  const options = { store: first.store, settings: {}, keeping: { isSteady: () => true }, log: () => undefined };
   const collecting = keepCollecting({ ...options, holder: first.lease.id, pause: 10 });
   try {
     await expect.poll(() => existsSync(fileOf(lost)), { timeout: 30_000 }).toBe(false);

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClock } from '../../src/server/clock.ts';
 import { keepCollecting } from '../../src/server/keep-collecting.ts';
 import { createDatabase, openLeased } from '../support/cluster-database.ts';
 import { createTestService, signAs, type TestService } from '../support/service.ts';
@@ -8,15 +7,16 @@ import { createTestService, signAs, type TestService } from '../support/service.
 /** Gateways remove what has become too old by themselves, of accounts that ask for nothing any more, too. */
 
 const day = 86_400_000;
-const clock = createClock(Date.now);
 const settings = { serviceLimits: { uploadDays: 3, auditDays: 3, jobDays: 3 } };
+/** Milliseconds by which the clock of the gateway is wrong. */
+let ahead = 0;
 let service: TestService;
 let drop: () => Promise<void>;
 beforeAll(async () => {
   const { url, drop: remove } = await createDatabase();
   drop = remove;
   const open = async (dir: string) => (await openLeased(url, dir)).store;
-  service = await createTestService({ open, now: clock.now, requestTime: Date.now, settings });
+  service = await createTestService({ open, now: () => Date.now() + ahead, requestTime: Date.now, settings });
 });
 afterAll(async () => {
   await service.close();
@@ -34,7 +34,7 @@ async function collectOnce(): Promise<string[]> {
     heard();
   };
   const keeping = { isSteady: () => true };
-  const collecting = keepCollecting({ store, settings, now: clock.now, keeping, log, holder: 'a', pause: 10 });
+  const collecting = keepCollecting({ store, settings, keeping, log, holder: 'a', pause: 10 });
   await first;
   await collecting.stop();
   return said.filter((line) => line.startsWith('removed'));
@@ -47,7 +47,7 @@ const listUploads = async (): Promise<string[]> =>
 const listChanges = async (): Promise<string[]> =>
   (await service.store.db.selectFrom('audit').select('action').orderBy('sequence').execute()).map(({ action }) => action);
 
-test('uploads by the clock of gateways, changes by that of the database, jobs with all their rows', async () => {
+test('uploads, changes and jobs with all their rows, by the clock of the database', async () => {
   const { db } = service.store;
   const upload = (login: string, name: string) =>
     service.storage('POST', `/${login}/uploads`, {
@@ -59,19 +59,19 @@ test('uploads by the clock of gateways, changes by that of the database, jobs wi
   await service.compute('POST', '/my/roles', { json: { name: 'old' } });
   await sql`update audit set at = at - interval '3 days 1 minute'`.execute(db);
   const job = { account: service.other.id, creator: null, user: null, access: '{}', name: null, phases: '[]', state: 'done' as const };
-  const counts = { cancelled: 0, input_done: 1, outputs: 0, errors: 0, retries: 0, created: clock.now() };
+  const counts = { cancelled: 0, input_done: 1, outputs: 0, errors: 0, retries: 0, created: Date.now() };
   await db
     .insertInto('jobs')
-    .values({ ...job, ...counts, id: 'old', done: clock.now() })
+    .values({ ...job, ...counts, id: 'old', done: Date.now() - 3 * day - 1000 })
     .execute();
   const outputs = Array.from({ length: 2500 }, (_, number) => ({ job: 'old', number, output: '/x', given: 0 }));
   await db.insertInto('job_outputs').values(outputs).execute();
-  clock.advance(3 * day + 1000);
+  await sql`update uploads set created = created - ${3 * day + 1000}`.execute(db);
   await upload('demo', 'young');
   await service.compute('POST', '/my/roles', { json: { name: 'young' } });
   await db
     .insertInto('jobs')
-    .values({ ...job, ...counts, id: 'young', done: clock.now() })
+    .values({ ...job, ...counts, id: 'young', done: Date.now() })
     .execute();
   expect(await collectOnce()).toEqual(['removed as too old: uploads that nobody ended 1, rows of jobs 2501, changes in the audit log 1']);
   expect(await listUploads()).toEqual(['/demo/stor/young created', '/other/stor/old done']);
@@ -90,9 +90,20 @@ test('one of several gateways does it', async () => {
   let rounds = 0;
   const keeping = { isSteady: () => (rounds += 1) <= 3 };
   const { store } = service;
-  const options = { store, settings, now: clock.now, keeping, log: (line: string) => void said.push(line), holder: 'a', pause: 1 };
+  const options = { store, settings, keeping, log: (line: string) => void said.push(line), holder: 'a', pause: 1 };
   const collecting = keepCollecting(options);
   await expect.poll(() => rounds, { timeout: 20_000 }).toBeGreaterThan(3);
   await collecting.stop();
   expect([said.filter((line) => line.startsWith('removed')), await listChanges()]).toEqual([[], ['createRole']]);
+});
+
+test('a gateway whose clock is years ahead removes nothing', async () => {
+  const { json } = await service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/mine' } });
+  const { partsDirectory } = json as { partsDirectory: string };
+  ahead = 20 * 365 * day;
+  const { status } = await service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/other' } });
+  expect([status, (await service.storage('GET', `${partsDirectory}/state`)).json]).toEqual([
+    201,
+    expect.objectContaining({ state: 'created' }),
+  ]);
 });

@@ -103,7 +103,6 @@ test('a gateway of a copy says once why it removes nothing', async () => {
   const collecting = keepCollecting({
     store: copied,
     settings: {},
-    now: Date.now,
     keeping,
     log: (line) => void said.push(line),
     holder: 'a',

@@ -27,7 +27,7 @@ export const cluster: Guide = {
             '        PostgreSQL   contents      a shared folder, or a bucket',
           ],
         },
-        'Any number of gateways can share one database and one store of contents. They find each other in the database, where each gateway renews a lease every 5 seconds. A gateway that could not renew its lease for 15 seconds, because it was frozen or cut off, commits nothing that it began before, and continues under a new lease.',
+        'Any number of gateways can share one database and one store of contents. They find each other in the database, where each gateway renews a lease every 5 seconds. Synchronize the clocks of all machines, for example by NTP: a gateway refuses signed requests whose date differs from its clock by minutes. A gateway that could not renew its lease for 15 seconds, because it was frozen or cut off, commits nothing that it began before, and continues under a new lease.',
       ],
     },
     {
@@ -82,7 +82,7 @@ export const cluster: Guide = {
         { lines: files.gatewayUnit },
         { lines: ['sudo systemctl enable --now cloud-gateway', 'journalctl -u cloud-gateway -o cat | head'] },
         'With `-j` the log is JSON Lines; the first line shows the addresses. On SIGTERM a gateway finishes its requests in progress and exits. The public URLs are the URLs that clients use, through the load balancer. All gateways use the same certificate, which must be valid for the host of these URLs. Jobs run commands of users, so they are off on a gateway that other machines can reach; `--allow-jobs` turns them on, in a sandbox.',
-        'The admin port serves plain HTTP: `/--live` succeeds while the process responds, `/--ready` while the gateway should receive requests, and `/--metrics` is for Prometheus. Only the load balancer and the monitoring should reach this port. `/--live` and `/--ready` do not depend on the database: while the database is down, clients get 503 with `Retry-After` instead of broken connections.',
+        'The admin port serves plain HTTP: `/--live` succeeds while the process responds, `/--ready` while the gateway should receive requests, and `/--metrics` is for Prometheus. Only the load balancer and the monitoring should reach this port. A gateway is also not ready while its clock is more than a minute from the clock of the database and the clock of another gateway or worker is right; `cloud_clock_skew_seconds` is the difference. `/--live` and `/--ready` do not depend on the database: while the database is down, clients get 503 with `Retry-After` instead of broken connections.',
       ],
     },
     {
@@ -195,7 +195,7 @@ export const cluster: Guide = {
     {
       title: 'Retention',
       blocks: [
-        'One gateway at a time removes expired data, once a minute. To change these times, give `--limit` to `cloud server gateway`, with the same value on all gateways.',
+        'One gateway at a time removes expired data, once a minute, by the clock of the database. To change these times, give `--limit` to `cloud server gateway`, with the same value on all gateways.',
         {
           terms: [
             ['Changes in the audit log', 'A year; `--limit audit-days=N`. To keep them longer, copy them elsewhere with `--follow`.'],

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { forgetOldJobs } from '../jobs/old-jobs.ts';
-import { limitOf, oldestOf } from '../limit.ts';
+import { limitOf, oldestByDatabase } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { giveUpOld } from '../storage/uploads.ts';
 import type { Schema } from '../store/schema.ts';
@@ -27,10 +27,9 @@ async function forgetChanges(db: Kysely<Schema>, days: number): Promise<number> 
 /**
  * Removes everything that is older than its limit, for all accounts: uploads that were never committed or aborted, completed jobs, and
  * records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes those that nobody
- * requests any more.
- * @param now milliseconds since the epoch, by the clock of the gateway, which also dates uploads and jobs
+ * requests any more. The clock of the database decides.
  */
-export async function removeOld(store: Store, settings: ServiceSettings, now: number, signal?: AbortSignal): Promise<Removed> {
+export async function removeOld(store: Store, settings: ServiceSettings, signal?: AbortSignal): Promise<Removed> {
   const removeAll = async (remove: () => Promise<number>): Promise<number> => {
     for (let total = 0; ;) {
       const removed = signal?.aborted === true ? 0 : await remove();
@@ -39,8 +38,8 @@ export async function removeOld(store: Store, settings: ServiceSettings, now: nu
     }
   };
   return {
-    uploads: await removeAll(() => giveUpOld(store, oldestOf(settings, 'uploadDays', now))),
-    jobs: await removeAll(() => forgetOldJobs(store, oldestOf(settings, 'jobDays', now), batchSize)),
+    uploads: await removeAll(() => giveUpOld(store, oldestByDatabase(settings, 'uploadDays'))),
+    jobs: await removeAll(() => forgetOldJobs(store, oldestByDatabase(settings, 'jobDays'), batchSize)),
     changes: await removeAll(() => forgetChanges(store.db, limitOf(settings, 'auditDays'))),
   };
 }

@@ -4,6 +4,7 @@ import { steps } from '../store/migrations.ts';
 import { measureGarbage } from '../store/postgres/garbage.ts';
 import { findVersion } from '../store/postgres/migrate.ts';
 import { usePostgres } from '../store/postgres/open.ts';
+import { mostSkew } from '../store/postgres/clock-skew.ts';
 import { databaseNow, usualLifetime } from '../store/postgres/lease.ts';
 import type { Schema } from '../store/schema.ts';
 
@@ -14,8 +15,8 @@ type MemberItem = 'gateway' | 'worker' | 'command';
 export interface StatusRow {
   /** A `command` is a command of an operator that stores contents. */
   readonly item: 'schema' | MemberItem | 'collector' | 'garbage' | 'jobs' | 'tasks';
-  /** `ok`, or the problem: `old` or `newer` schema, `lost` member, `none` if no member serves, or none runs the waiting tasks. */
-  readonly state: 'ok' | 'old' | 'newer' | 'lost' | 'none';
+  /** `ok`, or the problem: `old` or `newer` schema, `lost` member, member with a wrong `clock`, `none` if no member serves, or none runs the waiting tasks. */
+  readonly state: 'ok' | 'old' | 'newer' | 'lost' | 'clock' | 'none';
   /** In words. */
   readonly detail: string;
   /** Version of the tables, contents that wait for removal, running jobs, or unfinished tasks. */
@@ -35,6 +36,8 @@ export interface StatusRow {
   readonly renewed?: string;
   readonly until?: string;
   readonly oldest?: string;
+  /** Seconds by which the clock of a member is ahead of the database's; absent if its release does not report it. */
+  readonly skew?: number;
 }
 
 interface MemberRow {
@@ -47,6 +50,7 @@ interface MemberRow {
   readonly started: number;
   readonly until: number;
   readonly oldest: number;
+  readonly skew: number | null;
   readonly now: number;
 }
 
@@ -69,16 +73,17 @@ function describeSchema(done: number): StatusRow {
 /** Kinds of members by the first word of their address. */
 const items: Readonly<Record<string, MemberItem>> = { process: 'gateway', worker: 'worker' };
 
-function describeMember({ id, address, version, slots, claimed, started, until, oldest, now }: MemberRow): StatusRow {
+function describeMember({ id, address, version, slots, claimed, started, until, oldest, skew, now }: MemberRow): StatusRow {
   const isAlive = until > now;
   const item = items[address.split(' ', 1)[0] ?? ''] ?? 'command';
   const renewed = until - usualLifetime * 1000;
   const life = isAlive
     ? `lease renewed ${inSeconds(now - renewed)} ago${item === 'worker' ? '' : `, oldest request ${inSeconds(now - oldest)} ago`}`
     : `not heard of since its lease ended ${inSeconds(now - until)} ago`;
+  const isWrong = skew !== null && Math.abs(skew) > mostSkew;
   return {
     item,
-    state: isAlive ? 'ok' : 'lost',
+    state: isAlive ? (isWrong ? 'clock' : 'ok') : 'lost',
     id,
     address,
     host: address.split(' of ').at(-1) ?? '',
@@ -88,13 +93,14 @@ function describeMember({ id, address, version, slots, claimed, started, until, 
     renewed: toIso(renewed),
     until: toIso(until),
     oldest: toIso(oldest),
-    detail: life,
+    ...(skew !== null && { skew: Math.round(skew) / 1000 }),
+    detail: isWrong ? `${life}, clock ${inSeconds(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the database's` : life,
   };
 }
 
 /** Reports missing kinds of members: some member has to serve, and some member has to run waiting tasks. @param left unfinished tasks */
 function findAbsent(members: readonly StatusRow[], left: number): StatusRow[] {
-  const alive = members.filter(({ state }) => state === 'ok');
+  const alive = members.filter(({ state }) => state !== 'lost');
   const canWork = alive.some(({ item, slots = 1 }) => item !== 'command' && slots > 0);
   return [
     ...(alive.some(({ item }) => item === 'gateway') ? [] : [{ item: 'gateway', state: 'none', detail: 'no gateway serves' } as const]),
@@ -107,7 +113,7 @@ function findAbsent(members: readonly StatusRow[], left: number): StatusRow[] {
 async function describeMembers(db: Kysely<Schema>): Promise<StatusRow[]> {
   const { rows } = await sql<MemberRow>`
     select id, address, version, slots, ${milliseconds('started')} as started, ${milliseconds('until')} as until,
-    ${milliseconds('oldest')} as oldest, ${databaseNow} as now,
+    ${milliseconds('oldest')} as oldest, skew, ${databaseNow} as now,
     (select count(*) from job_tasks where job_tasks.state = 'running' and job_tasks.owner = coalesce(gateways.owner, gateways.id)) as claimed
     from gateways order by started, id`.execute(db);
   return rows.map(describeMember);

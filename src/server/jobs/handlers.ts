@@ -26,7 +26,7 @@ export function createCreateJob(engine: JobService | undefined): Handler<typeof 
     const detected = await engine.detected;
     if (detected && 'refusal' in detected) throw new ApiError(403, 'JobsDisabled', detected.refusal);
     checkPhases(phases);
-    await forgetOldJobs(call.store, oldestOf(call.settings, 'jobDays', call.now()), mostForgotten);
+    await forgetOldJobs(call.store, oldestOf(call.store.db, call.settings, 'jobDays', call.now()), mostForgotten);
     const { account } = call;
     const id = randomUUID();
     const created = call.now();

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { JobSchema } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -49,7 +49,11 @@ export async function removeRowsOf(transaction: Transaction<Schema>, job: string
  * @param most maximum number of rows to remove, approximately
  * @returns number of rows removed
  */
-export async function forgetOldJobs({ db, write }: Pick<Store, 'db' | 'write'>, before: number, most: number): Promise<number> {
+export async function forgetOldJobs(
+  { db, write }: Pick<Store, 'db' | 'write'>,
+  before: number | RawBuilder<number>,
+  most: number,
+): Promise<number> {
   let removed = 0;
   while (removed < most) {
     const job = await db

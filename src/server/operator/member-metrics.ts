@@ -1,6 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { build } from '../../base/build.ts';
 import { steps } from '../store/migrations.ts';
+import { describeSkew } from '../store/postgres/clock-skew.ts';
+import type { Lease } from '../store/postgres/lease.ts';
 import { readPoolUsage } from '../store/postgres/pool.ts';
 import { countWrites } from '../store/postgres/write.ts';
 import type { Metrics, Sample } from './metrics.ts';
@@ -9,13 +11,14 @@ import type { Metrics, Sample } from './metrics.ts';
 export interface MemberState {
   phase: 'starting' | 'serving' | 'draining';
   /** `age` returns the milliseconds since the lease was renewed. */
-  lease?: { age(): number; isLost(): boolean };
+  lease?: Pick<Lease, 'age' | 'isLost' | 'skew' | 'isAstray'>;
 }
 
-/** Why a gateway should get no requests, or why a worker takes no tasks; undefined if it is ready. */
+/** Why a gateway should get no requests, or why a worker takes no tasks or dates its results wrongly; undefined if it is ready. */
 export function findUnready({ phase, lease }: MemberState): string | undefined {
   if (phase !== 'serving') return phase;
-  return lease?.isLost() === true ? 'the lease is lost' : undefined;
+  if (lease?.isLost() === true) return 'the lease is lost';
+  return lease?.isAstray() === true ? describeSkew(lease.skew()) : undefined;
 }
 
 /** Milliseconds between two samples of the event loop delay. */
@@ -76,6 +79,7 @@ export function showMember(metrics: Metrics, state: MemberState): () => void {
   const ready = '1 while requests should be sent here, or tasks are taken.';
   show('cloud_ready', ready, () => (findUnready(state) === undefined ? 1 : 0));
   show('cloud_lease_age_seconds', 'Time since the lease was renewed.', () => inSeconds(state.lease?.age()));
+  show('cloud_clock_skew_seconds', "Time by which the clock is ahead of the database's.", () => inSeconds(state.lease?.skew()));
   showDatabase(metrics);
   return showProcess(metrics);
 }

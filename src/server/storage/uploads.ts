@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
@@ -115,17 +115,17 @@ const mostExpired = 100;
 /** Wraps an operation on uploads so that the account's expired uploads are aborted first. */
 export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R): (input: I, call: Call) => Promise<R> {
   return async (input, call) => {
-    await giveUpOld(call.store, oldestOf(call.settings, 'uploadDays', call.now()), call.account);
+    await giveUpOld(call.store, oldestOf(call.store.db, call.settings, 'uploadDays', call.now()), call.account);
     return await handler(input, call);
   };
 }
 
 /**
  * Aborts uploads that were never committed or aborted, and removes their parts: those of an account, or of all accounts.
- * @param before aborts uploads created earlier than this, milliseconds since the epoch
+ * @param before aborts uploads created earlier than this
  * @returns how many; 100 if there may be more
  */
-export async function giveUpOld(store: Store, before: number, account?: Pick<AccountRow, 'id'>): Promise<number> {
+export async function giveUpOld(store: Store, before: RawBuilder<number>, account?: Pick<AccountRow, 'id'>): Promise<number> {
   let query = store.db
     .selectFrom('uploads')
     .innerJoin('accounts', 'accounts.id', 'uploads.account')

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClock } from '../../../src/server/clock.ts';
 import { forgetOldJobs } from '../../../src/server/jobs/old-jobs.ts';
 import type { Schema } from '../../../src/server/store/schema.ts';
+import { runsOnPostgres } from '../../support/cluster-database.ts';
 import { createTestJobs, narrow, type TestJobs } from './harness.ts';
 
 /** Jobs that have been done for longer than `--limit job-days` are known by their files alone. */
@@ -34,6 +35,12 @@ async function countRows(job: string): Promise<Record<string, number>> {
 const none = Object.fromEntries(tables.map((table) => [table, 0]));
 const readStatus = async (id: string): Promise<number> => (await service.ask('GET', `/demo/jobs/${id}/live/status`)).status;
 
+/** Lets time pass; on PostgreSQL, whose clock decides there, the jobs become older. */
+async function pass(time: number): Promise<void> {
+  if (!runsOnPostgres()) return clock.advance(time);
+  await sql`update jobs set done = done - ${time} where state = 'done'`.execute(service.store.db);
+}
+
 /** A job with rows in the tables of tasks, reducers, outputs and errors. */
 async function runJob(): Promise<string> {
   const phases = [{ exec: 'cat; [ "$MANTA_INPUT_FILE" != "" ]' }, { type: 'reduce', exec: 'cat' }] as const;
@@ -45,10 +52,10 @@ test('the next job that is created removes what is left of them, and neither fil
   const [old, open] = [await runJob(), await service.create([{ exec: 'cat' }])];
   const before = await countRows(old);
   expect(Object.keys(before).filter((table) => before[table] === 0)).toEqual(['job_adders']);
-  clock.advance(3 * day - 60_000);
+  await pass(3 * day - 60_000);
   const { id: young } = await service.run([{ exec: 'cat' }], ['/demo/stor/missing']);
   expect([await readStatus(old), await countRows(old)]).toEqual([200, before]);
-  clock.advance(2 * 60_000);
+  await pass(2 * 60_000);
   await service.create([{ exec: 'cat' }]);
   expect([await readStatus(old), await readStatus(open), await readStatus(young)]).toEqual([404, 200, 200]);
   expect(await countRows(old)).toEqual(none);

@@ -109,7 +109,7 @@ export async function startGateway(world: World, name: string, pause = collectPa
     const keeping = keepLease(lease, log);
     const settings = {};
     const now = (): number => Date.now();
-    keepCollecting({ store, settings, now, keeping, log, holder: lease.id, pause });
+    keepCollecting({ store, settings, keeping, log, holder: lease.id, pause });
     foldRegularly(store.db, log);
     const service = createService({
       store,

@@ -4,6 +4,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { repeatRegularly } from '../../repeat-regularly.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
+import { describeSkew, measureSkew, mostSkew } from './clock-skew.ts';
 import { createEpochs, type Reading, type Running, type Term } from './epochs.ts';
 import type { Admission } from './write.ts';
 
@@ -24,6 +25,8 @@ export interface LeaseOptions {
   readonly lifetime?: number | undefined;
   /** Milliseconds of a monotonic clock. */
   readonly clock?: (() => number) | undefined;
+  /** The time of the services, milliseconds since the epoch. */
+  readonly now?: (() => number) | undefined;
 }
 
 /**
@@ -39,6 +42,10 @@ export interface Lease extends Admission {
   age(): number;
   /** True from when the database reports the lease as ended until it is taken again. An unreachable database does not count. */
   isLost(): boolean;
+  /** Milliseconds by which the clock of this process was ahead of the database's at the last renewal. */
+  skew(): number;
+  /** True if the clock of this process is wrong and another member's is right: then the database's is right too. */
+  isAstray(): boolean;
   /** Keeps the lease from being removed before the transaction ends. @throws {StoreUnavailable} when it is lost */
   admit(transaction: Transaction<Schema>): Promise<void>;
   /** Begins an activity that reads or writes contents. */
@@ -59,15 +66,26 @@ function at(milliseconds: number): ReturnType<typeof sql> {
 
 /** Takes a lease on a database. The caller has to renew the lease at least three times in its lifetime. */
 export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
-  const { address, version = null, slots = null, keep: kept = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
+  const {
+    address,
+    version = null,
+    slots = null,
+    keep: kept = null,
+    lifetime = usualLifetime,
+    clock = () => performance.now(),
+    now = Date.now,
+  } = options;
   const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
   /** The term of the lease under which the current work runs. */
   const bound = new AsyncLocalStorage<Term>();
   const terms = new Set<Term>();
 
   async function read(work: () => Promise<number | undefined>): Promise<Reading | undefined> {
+    const begun = now();
     const database = await work();
-    return database === undefined ? undefined : { database, received: clock() };
+    if (database === undefined) return undefined;
+    skew = measureSkew(database, begun, now());
+    return { database, received: clock() };
   }
 
   async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<number | undefined> {
@@ -79,6 +97,8 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
     return rows[0]?.now;
   }
 
+  let skew = 0;
+  let areOthersRight = false;
   const owner = randomUUID();
   const leaseOf = (): string => (bound.getStore() ?? term).id;
   let term: Term = { id: owner, isLost: false };
@@ -90,9 +110,13 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   let isLost = false;
 
   async function keep(): Promise<number | undefined> {
-    const { rows } = await sql<{ now: number }>`
-      update gateways set until = ${until}, oldest = ${at(epochs.findOldest())}
-      where id = ${term.id} and until > clock_timestamp() returning ${databaseNow} as now`.execute(db);
+    const { rows } = await sql<{ now: number; others: boolean }>`
+      update gateways set until = ${until}, skew = ${skew}, oldest = ${at(epochs.findOldest())}
+      where id = ${term.id} and until > clock_timestamp() returning ${databaseNow} as now, exists (
+        select 1 from gateways as other
+        where other.id <> ${term.id} and other.until > clock_timestamp() and abs(other.skew) <= ${mostSkew}
+      ) as others`.execute(db);
+    areOthersRight = rows[0]?.others === true;
     return rows[0]?.now;
   }
 
@@ -121,6 +145,8 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
     },
     age: () => clock() - renewed,
     isLost: () => isLost,
+    skew: () => skew,
+    isAstray: () => areOthersRight && describeSkew(skew) !== undefined,
     leaseOf,
     async admit(transaction) {
       const id = leaseOf();
@@ -158,19 +184,28 @@ export interface Keeping {
  * @param renewal milliseconds between renewals, and `retry` after one that failed
  */
 export function keepLease(
-  lease: Pick<Lease, 'renew'>,
+  lease: Pick<Lease, 'id' | 'renew' | 'skew'>,
   log: (line: string) => void,
   { renewal = 5000, retry = 1000 }: { renewal?: number | undefined; retry?: number | undefined } = {},
 ): Keeping {
   let troubled = performance.now();
   let hasFailed = false;
+  let isWrong = false;
+  const checkClock = (): void => {
+    const problem = describeSkew(lease.skew());
+    if (problem !== undefined && !isWrong) log(`${problem}: signed requests fail once the difference is minutes`);
+    if (problem === undefined && isWrong) log('the clock of this machine is right again');
+    isWrong = problem !== undefined;
+  };
+  checkClock();
   const renew = async (): Promise<void> => {
     hasFailed = false;
     try {
       if (!(await lease.renew())) {
         troubled = performance.now();
-        log('the lease was lost, and taken again');
+        log(`the lease was lost, and taken again as ${lease.id}`);
       }
+      checkClock();
     } catch (error) {
       hasFailed = true;
       troubled = performance.now();
