@@ -12,6 +12,7 @@ import { prepareSecret } from './peers/peers.ts';
 import { createClock, type ServiceClock } from './clock.ts';
 import { changeClock } from './control/clock.ts';
 import { listenForControl, type ControlHandlers, type ControlListener } from './control/listen.ts';
+import { refuseChanges } from './control/replay.ts';
 import { createStateHandlers } from './control/state.ts';
 import { createFaults, type Faults } from './faults/rules.ts';
 import { createCollecting, createLiveState, type Foundation } from './foundation.ts';
@@ -106,22 +107,19 @@ function readSettings({ faults, ...options }: LocalOptions): LocalSettings {
 /** Opens the control interface of running services. */
 function controlServices(
   { faults }: LocalSettings,
-  { dataDir, clock, memory, log = () => undefined }: ClockedOptions,
+  { dataDir, clock, memory, replay, log = () => undefined }: ClockedOptions,
   handlers: Pick<ControlHandlers, 'snapshot' | 'copyState' | 'restore' | 'seed' | 'reset'>,
   urls: { readonly compute: string; readonly storage: string },
 ): Promise<ControlListener | undefined> {
-  return listenForControl(
-    dataDir,
-    {
-      clock: (input) => changeClock(clock, input),
-      faults: () => ({ faults: faults.list() }),
-      addFault: (input) => faults.add(input),
-      clearFaults: ({ id }) => ({ faults: faults.clear(id) }),
-      ...handlers,
-      requests: ({ after = 0, failed = false }) => memory.list(after, failed, urls),
-    },
-    log,
-  );
+  const all: ControlHandlers = {
+    clock: (input) => changeClock(clock, input),
+    faults: () => ({ faults: faults.list() }),
+    addFault: (input) => faults.add(input),
+    clearFaults: ({ id }) => ({ faults: faults.clear(id) }),
+    ...handlers,
+    requests: ({ after = 0, failed = false }) => memory.list(after, failed, urls),
+  };
+  return listenForControl(dataDir, replay === undefined ? all : refuseChanges(all), log);
 }
 
 async function run(store: FileStore, settings: LocalSettings, given: LocalOptions): Promise<LocalService> {

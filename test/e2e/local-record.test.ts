@@ -59,6 +59,19 @@ describe('cloud local record', () => {
       code: 1,
       stderr: expect.stringContaining('the nearest is storage') as string,
     });
+    for (const words of [
+      ['faults', 'add', 'getobject', '503'],
+      ['clock', 'advance', '1h'],
+      ['snapshot', 'create', 'x'],
+      ['seed'],
+      ['fork'],
+      ['reset', '-y'],
+    ])
+      expect([words, await user.here(['local', ...words, '--data', started.dataDir])]).toEqual([
+        words,
+        expect.objectContaining({ code: 2, stdout: '', stderr: expect.stringContaining('the service replays a recording') as string }),
+      ]);
+    expect((await user.here(['local', 'clock', '--data', started.dataDir])).code).toBe(0);
     expect((await user.here(['local', 'stop', '--data', started.dataDir])).code).toBe(0);
   });
 
@@ -76,6 +89,15 @@ describe('cloud local record', () => {
     expect(none.stderr).toMatch(/cannot be reached[^]*got no response from the cloud/u);
     expect(none.code).not.toBe(0);
     expect(readFileSync(join(user.home, 'none.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1);
+    const before = readFileSync(join(user.home, 'suite.jsonl'), 'utf8');
+    const failed = await user.cloud(['local', 'record', 'suite.jsonl', '--', 'false']);
+    expect([failed.code, failed.stderr]).toEqual([
+      1,
+      'the program failed and nothing was recorded: suite.jsonl keeps the earlier recording\n',
+    ]);
+    expect(readFileSync(join(user.home, 'suite.jsonl'), 'utf8')).toBe(before);
+    const fixtures = await user.cloud(['local', 'run', '--replay', 'suite.jsonl', '--fixtures', '.', '--', 'true']);
+    expect([fixtures.code, fixtures.stderr]).toEqual([2, expect.stringContaining('--fixtures cannot be used with --replay')]);
     expect((await user.here(['local', 'record', 'n.jsonl', '--', 'no-such-program'])).stderr).toContain('no such program');
     expect(readdirSync(user.home).filter((name) => name.includes('partial') || name === 'n.jsonl')).toEqual([]);
   });

@@ -78,7 +78,7 @@ export const record = command({
   description:
     'Runs the program through a proxy on this machine to the cloud of the profile; requests keep their signatures. FILE gets one line of JSON for each exchange and is readable only by its owner. Signatures, passwords and private keys are omitted; object contents are not, so record with test data. cloud local run --replay and cloud local start --replay respond from the file, without a cloud. The exit code is that of the program.',
   arguments: {
-    file: one('File for the recording; an existing one is replaced', { values: 'file' }),
+    file: one('File for the recording; an existing one is replaced, unless the program fails and nothing is recorded', { values: 'file' }),
     command: many('Program and its arguments, after --'),
   },
   usage: 'FILE -- COMMAND [ARGUMENT...]',
@@ -114,9 +114,13 @@ export const record = command({
       } finally {
         recorded = await recorder.close();
       }
-      renameSync(partial, file);
       const { exchanges, failed } = recorded;
-      note(`Recorded ${countOf(exchanges, 'exchange')} in ${args.file}`);
+      if (exchanges === 0 && exitCode !== 0 && existsSync(file))
+        warn(`the program failed and nothing was recorded: ${args.file} keeps the earlier recording`);
+      else {
+        renameSync(partial, file);
+        note(`Recorded ${countOf(exchanges, 'exchange')} in ${args.file}`);
+      }
       if (failed > 0)
         warn(`${countOf(failed, 'request')} got no response from the cloud and ${failed === 1 ? 'is' : 'are'} not in the recording`);
       return { kind: 'none', exitCode };
