@@ -16,8 +16,8 @@ export interface LocalAccount {
   readonly accountId: string;
   /** MD5 fingerprint of its key. */
   readonly keyId: string;
-  /** File of the private key, PEM. */
-  readonly keyFile: string;
+  /** File of the private key, PEM; absent if the services have not generated it. */
+  readonly keyFile?: string;
 }
 
 /** Initial state of services. */

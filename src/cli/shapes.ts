@@ -33,6 +33,11 @@ export function listFieldNames(shape: Field | undefined): { fields?: readonly st
   return fields === undefined ? {} : { fields: Object.keys(fields) };
 }
 
+/** The fields that columns show. */
+export function listKeys(columns: readonly ColumnSpec[]): string[] {
+  return columns.map((column) => (typeof column === 'string' ? column : column.key));
+}
+
 /** All fields of a resource and its columns, as a property of a command. */
 function declareFields(
   shape: Field | undefined,
@@ -40,8 +45,7 @@ function declareFields(
 ): { fields?: readonly string[] } {
   const { fields } = listFieldNames(shape);
   if (fields === undefined) return {};
-  const shown = columns.map((column) => (typeof column === 'string' ? column : column.key));
-  return { fields: [...new Set([...(perDatacenter ? ['dc'] : []), ...shown, id, ...fields])] };
+  return { fields: [...new Set([...(perDatacenter ? ['dc'] : []), ...listKeys(columns), id, ...fields])] };
 }
 
 interface ListSpec<O extends Options> extends Shape, Shown {

@@ -218,6 +218,10 @@ it('a command that changes something refuses unknown fields before the change', 
       ['rbac', 'apply', rules],
       ['roles', 'tags', 'set', 'keys'],
       ['account', 'update', '--phone', '12345'],
+      ['server', 'accounts', 'create', 'unwanted'],
+      ['server', 'accounts', 'disable', 'unwanted'],
+      ['server', 'accounts', 'limit', 'unwanted'],
+      ['server', 'import'],
     ]) {
       const { code, stdout, stderr } = await user.here([...words, ...option]);
       expect([words, code, stdout]).toEqual([words, 2, '']);

@@ -189,6 +189,13 @@ describe('what is refused', () => {
   it('the id of a fault that is not there', async () => {
     expect(await clear('99')).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no fault 99') as string });
     expect((await clear('x')).code).toBe(2);
+    const { id } = await user.json<{ id: number }[]>('local', 'faults', 'add', 'ping', '500').then(([fault]) => fault ?? { id: 0 });
+    const partly = await clear(String(id), '99', '-q', '-o', 'name');
+    expect([partly.code, partly.stdout, partly.stderr]).toEqual([
+      5,
+      `${id}\n`,
+      expect.stringMatching(/there is no fault 99\n(?:.*\n)*.*1 of 2 failed/u),
+    ]);
   });
 
   it('an operation that does not exist, at the start', async () => {

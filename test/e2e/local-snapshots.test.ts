@@ -188,4 +188,29 @@ describe('cloud local snapshot', () => {
       expect.stringContaining('does not exist'),
     ]);
   });
+
+  it('changes return records if a form is asked for, and refuse unknown fields before the change', async () => {
+    for (const words of [
+      ['snapshot', 'create', 'unwanted'],
+      ['faults', 'add', 'ping', '500'],
+      ['clock', 'advance', '1h'],
+      ['seed'],
+      ['start', '--data', 'unwanted'],
+      ['stop'],
+      ['reset', '-y'],
+    ])
+      expect([words, (await user.here(['local', ...words, '--columns', 'nosuch'])).code]).toEqual([words, 2]);
+    expect(await user.json('local', 'faults', 'list')).toEqual([]);
+    expect(existsSync(join(user.home, 'unwanted'))).toBe(false);
+    const made = await user.json<{ name: string }>('local', 'snapshot', 'create', 'shown');
+    expect(await user.json('local', 'snapshot', 'restore', 'shown')).toEqual(made);
+    expect(await user.json('local', 'snapshot', 'delete', 'shown')).toEqual([made]);
+    const { dataDir } = user.local;
+    expect(await user.json('local', 'reset', '-y')).toEqual({ dataDir, outcome: 'reset' });
+    expect(await user.json('local', 'stop', '--data', 'nothing')).toEqual({ dataDir: join(user.home, 'nothing'), outcome: 'not running' });
+    expect(await user.json('local', 'reset', '-y', '--data', 'nothing')).toEqual({
+      dataDir: join(user.home, 'nothing'),
+      outcome: 'absent',
+    });
+  });
 });

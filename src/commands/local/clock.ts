@@ -33,6 +33,8 @@ export const clock = command({
     action: maybe('Action; shows the clock when absent', { choices: actions }),
     value: maybe('For set: time in ISO 8601, UTC by default; for advance and skew: duration, such as 90s or 1h30m'),
   },
+  fields: ['time', 'offset', 'skew'],
+  changes: true,
   usage: '[set TIME|advance DURATION|skew DURATION|reset]',
   options: { ...dataOption, behind: flag('With skew: put the service behind, not ahead') },
   run: async (invocation) => {

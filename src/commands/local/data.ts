@@ -5,7 +5,8 @@ import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { listForeignNames } from '../../base/data-directory.ts';
 import { ifThere, NotFoundError, UsageError } from '../../base/errors.ts';
-import { bytes, record } from '../../output/kinds.ts';
+import { wantsRows } from '../../cli/rows.ts';
+import { bytes, record, type Output } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
@@ -114,14 +115,19 @@ export const reset = command({
   summary: 'Delete all data of the services',
   description:
     'Running services return to the state after their first start: accounts with their keys, and samples. Snapshots, addresses, clock and faults stay, so that programs can continue. For stopped services the data directory is removed; it is refused if it has files that no service made.',
+  fields: ['dataDir', 'outcome'],
+  changes: true,
   options: { ...dataOption, yes: flag('Do not ask', { short: 'y' }) },
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
+    /** What was done, if an output format is requested. */
+    const show = (outcome: 'absent' | 'reset' | 'deleted'): Output | undefined =>
+      wantsRows(invocation) ? record({ dataDir, outcome }, { id: 'dataDir' }) : undefined;
     const isRunning = await isServed(world, dataDir);
     if (!existsSync(dataDir)) {
       note('There is nothing to delete');
-      return undefined;
+      return show('absent');
     }
     checkData(dataDir);
     if (!isRunning) assertNothingForeign(dataDir);
@@ -129,7 +135,7 @@ export const reset = command({
     if (isRunning) await control(dataDir, 'reset', {});
     else rmSync(dataDir, { recursive: true });
     note(isRunning ? 'The services have the state of their first start' : `Deleted ${dataDir}`);
-    return undefined;
+    return show(isRunning ? 'reset' : 'deleted');
   },
   examples: [
     { line: 'cloud local reset -y', help: 'Start over, for example between tests' },

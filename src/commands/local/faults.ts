@@ -1,19 +1,22 @@
-import type { FaultState } from '../../api/control.ts';
 import { UsageError } from '../../base/errors.ts';
 import { command, group } from '../../cli/command.ts';
 import { number, one, some, text } from '../../cli/parameters.ts';
-import { records, type Output } from '../../output/kinds.ts';
+import { createAttempts } from '../../cli/attempts.ts';
+import { wantsRows } from '../../cli/rows.ts';
+import { records } from '../../output/kinds.ts';
 import { control } from './control.ts';
 import { dataDirOf, dataOption } from './service.ts';
+import { andThen } from '../../base/iterate.ts';
 import { countOf } from '../../base/count.ts';
 
-function showFaults(faults: readonly FaultState[]): Output {
-  return records(faults, {
-    id: 'id',
-    columns: ['id', 'operation', 'failure', 'path', 'account', 'rate', 'seed', 'injected', 'left'],
-    fields: ['count'],
-  });
-}
+const shape = {
+  id: 'id',
+  columns: ['id', 'operation', 'failure', 'path', 'account', 'rate', 'seed', 'injected', 'left'],
+  fields: ['count'],
+};
+
+/** All fields of a fault, so that unknown ones are refused before a change. */
+const changing = { fields: [...shape.columns, ...shape.fields], changes: true } as const;
 
 function readRate(rate: string | undefined): number | undefined {
   if (rate === undefined) return undefined;
@@ -24,7 +27,7 @@ function readRate(rate: string | undefined): number | undefined {
 const list = command({
   summary: 'List the faults of a running service, with how often they occurred',
   options: dataOption,
-  run: async (invocation) => showFaults((await control(dataDirOf(invocation, invocation.options.data), 'faults', {})).faults),
+  run: async (invocation) => records((await control(dataDirOf(invocation, invocation.options.data), 'faults', {})).faults, shape),
   examples: [
     { line: 'cloud local faults list', help: 'Each with the number of its failures' },
     { line: 'cloud local faults list -j --columns operation,failure,injected', help: 'For a test that checks that a request failed' },
@@ -32,6 +35,7 @@ const list = command({
 });
 
 const add = command({
+  ...changing,
   summary: 'Add a fault to a running service',
   description:
     'FAILURE is a status (503), a code (InternalError), both (503:Busy), or a word. throttle: 420 from the compute service, 429 from the object storage. close: the connection is closed without a response. latency:2s: the response is delayed. cut, stall: the response body ends early, or stalls, after half of it or a number of bytes (cut:64K); cut-upload, stall-upload: the same for the request body. stale:3s: reads of users, roles or policies do not show changes of that time made after the fault was added. wrong-md5: headers with an MD5 contain a wrong one. 204: getjob and getmultipartupload succeed without a body; imagecreation fails with one of its codes. Faults apply only to authorised requests; the first matching fault is used.',
@@ -51,7 +55,7 @@ const add = command({
     const { args, options } = invocation;
     const { path, fromAccount: account, count, seed } = options;
     const rule = { ...args, path, account, count, rate: readRate(options.rate), seed };
-    return showFaults([await control(dataDirOf(invocation, options.data), 'addFault', rule)]);
+    return records([await control(dataDirOf(invocation, options.data), 'addFault', rule)], shape);
   },
   examples: [
     { line: 'cloud local faults add getobject 503 --count 1', help: 'Test that a program retries' },
@@ -61,6 +65,7 @@ const add = command({
 });
 
 const clear = command({
+  ...changing,
   summary: 'Remove faults; requests that they stall continue',
   arguments: { ids: some('Ids of faults; all by default') },
   options: dataOption,
@@ -71,11 +76,12 @@ const clear = command({
       if (/^\d{1,15}$/u.test(text)) return Number(text);
       throw new UsageError(`"${text}" is not the id of a fault`, { hint: 'cloud local faults list' });
     });
-    let cleared = 0;
-    for (const input of ids.length === 0 ? [{}] : ids.map((id) => ({ id }))) {
-      cleared += (await control(dataDir, 'clearFaults', input)).faults.length;
-    }
-    note(`Cleared ${countOf(cleared, 'fault')}`);
+    const inputs = ids.length === 0 ? [{}] : [...new Set(ids)].map((id) => ({ id }));
+    const attempts = createAttempts(invocation, inputs.length);
+    const cleared = (await attempts.each(inputs, async (input) => (await control(dataDir, 'clearFaults', input)).faults)).flat();
+    note(`Cleared ${countOf(cleared.length, 'fault')}`);
+    if (wantsRows(invocation)) return records(andThen(cleared, attempts.finish), shape);
+    attempts.finish();
     return undefined;
   },
   examples: [

@@ -12,7 +12,7 @@ import { readLimits } from './limits.ts';
 import { checkProfile, writeProfiles } from './profile.ts';
 import type { Running } from './running.ts';
 import { dataDirOf, dataOption, readIsolation, serveOptions } from './service.ts';
-import { describeStarted, launch } from './start.ts';
+import { describeStarted, launch, startedFields } from './start.ts';
 import { checkData, copyData } from './state.ts';
 import { stopProcess } from './stop.ts';
 
@@ -39,6 +39,8 @@ export const fork = command({
   description:
     'The fork starts with the current state of the service, and clients trust it as they trust the original. Object contents are linked, not copied. A profile is written only with --profile. To stop and remove the fork, use cloud local stop and reset with --data.',
   options: forkOptions,
+  fields: startedFields,
+  changes: true,
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const { snapshot, to, data, ...rest } = options;

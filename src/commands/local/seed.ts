@@ -11,6 +11,8 @@ import { findRunning, type Running, type RunningAccount } from './running.ts';
 import { makeFolder } from './scratch.ts';
 import { changeState, checkData } from './state.ts';
 
+const columns = ['images', 'packages', 'instances'];
+
 async function seedSamples(invocation: Context, dataDir: string): Promise<Output> {
   const { world, note } = invocation;
   const account = invocation.settingGiven('account');
@@ -24,7 +26,7 @@ async function seedSamples(invocation: Context, dataDir: string): Promise<Output
   });
   const total = Object.values<number>({ ...seeded }).reduce((sum, count) => sum + count, 0);
   note(total === 0 ? 'All samples exist' : `Added ${total} samples`);
-  return record(seeded, { id: 'images', columns: ['images', 'packages', 'instances'] });
+  return record(seeded, { id: 'images', columns });
 }
 
 type Reached = Pick<Running, 'computeUrl' | 'storUrl' | 'caFile' | 'accounts'> & RunningAccount;
@@ -69,6 +71,8 @@ export const seed = command({
   description: `Without SOURCE: adds images, packages, instances and directories, as the first start does without --empty. With a directory: the files in its folders stor and public become objects, and access.yaml, as written by cloud rbac export, its users, policies and roles; a directory without any of the three becomes the content of stor. With a file: applies it as access.yaml. Existing objects and users stay unless SOURCE has the same name. Works with running services, also in cloud local run (through ${controlVariable}), and with stopped ones.`,
   arguments: { source: maybe('Directory, or access document', { values: 'file' }) },
   usage: '[DIR|FILE]',
+  fields: columns,
+  changes: true,
   options: dataOption,
   run: async (invocation) => {
     const { args, options } = invocation;

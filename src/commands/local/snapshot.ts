@@ -1,5 +1,8 @@
+import type { SnapshotInfo } from '../../api/control.ts';
 import { command, group } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
+import { wantsRows } from '../../cli/rows.ts';
+import { listKeys } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
 import { control } from './control.ts';
 import { dataDirOf, dataOption } from './service.ts';
@@ -7,7 +10,11 @@ import { changeState, checkData, isServed } from './state.ts';
 
 const columns = ['name', { key: 'created', as: 'time' }, 'objects', { key: 'size', as: 'size' }] as const;
 
+/** All fields of a snapshot, so that unknown ones are refused before a change. */
+const changing = { fields: listKeys(columns), changes: true } as const;
+
 const create = command({
+  ...changing,
   summary: 'Save the state of the services under a name',
   description:
     'Saves accounts, keys, users, images, jobs and objects at one point in time. No request fails meanwhile; writes wait while the database is copied. Object contents are shared by hard links, not copied.',
@@ -46,7 +53,14 @@ const list = command({
   ],
 });
 
+/** The snapshot of a name, as a list; empty if there is none. */
+async function findSaved(dataDir: string, name: string): Promise<SnapshotInfo[]> {
+  const { listSnapshots } = await import('../../server/store/snapshots.ts');
+  return listSnapshots(dataDir).filter((each) => each.name === name);
+}
+
 const restore = command({
+  ...changing,
   summary: 'Restore the services from a snapshot',
   description:
     'The current state is lost; save it in a snapshot first if you need it. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
@@ -62,7 +76,8 @@ const restore = command({
       await restoreAtRest(dataDir, args.name);
     }
     note(`Restored snapshot ${args.name}`);
-    return undefined;
+    const [saved] = await findSaved(dataDir, args.name);
+    return wantsRows(invocation) && saved !== undefined ? record(saved, { id: 'name', columns }) : undefined;
   },
   examples: [
     { line: 'cloud local snapshot restore ready', help: 'Before each test, for the same initial state' },
@@ -71,6 +86,7 @@ const restore = command({
 });
 
 const remove = command({
+  ...changing,
   summary: 'Delete a snapshot',
   description: 'Contents that the services or other snapshots use stay.',
   arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
@@ -80,9 +96,10 @@ const remove = command({
     const { deleteSnapshot } = await import('../../server/store/snapshots.ts');
     const dataDir = dataDirOf(invocation, options.data);
     checkData(dataDir);
+    const saved = await findSaved(dataDir, args.name);
     deleteSnapshot(dataDir, args.name);
     note(`Deleted snapshot ${args.name}`);
-    return undefined;
+    return wantsRows(invocation) ? records(saved, { id: 'name', columns }) : undefined;
   },
   examples: [
     { line: 'cloud local snapshot delete ready', help: 'Free its disk space' },

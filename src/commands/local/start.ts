@@ -116,12 +116,18 @@ async function launchOnce(context: Context, dataDir: string, options: ServeOptio
   }
 }
 
+/** The fields of the output of `start`, so that unknown ones are refused before it. */
+export const startedFields = [
+  ...['computeUrl', 'storUrl', 'account', 'accountId', 'keyId', 'keyFile', 'accounts', 'caFile'],
+  ...['dataDir', 'isolation', 'pid', 'version', 'commit', 'profile'],
+];
+
 /** The output of `start`. @param profile name of the first account's profile; undefined if none was written */
 export function describeStarted(running: Running, profile: string | undefined): Output {
   const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, temporary: _____, accounts = [], ...told } = running;
-  if (profile === undefined) return record({ ...told, accounts }, { id: 'computeUrl' });
+  if (profile === undefined) return record({ ...told, accounts }, { id: 'computeUrl', fields: startedFields });
   const shown = accounts.map((each) => ({ ...each, profile: accountProfileOf(profile, each.account) }));
-  return record({ ...told, profile, ...(shown.length > 0 && { accounts: shown }) }, { id: 'computeUrl' });
+  return record({ ...told, profile, ...(shown.length > 0 && { accounts: shown }) }, { id: 'computeUrl', fields: startedFields });
 }
 
 /** The data directory of a service. Each replay of a recording gets a new one, so that no other data is used or changed. */
@@ -137,6 +143,8 @@ export const start = command({
   description:
     'The first start creates an account with a key, sample images, packages and directories, and a profile: "local", or "local-2" and so on while that belongs to other data. Later starts with the same data write the same profile, and --profile NAME chooses another. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: bubblewrap if installed, otherwise Linux namespaces. Where neither works, jobs are rejected, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) runs tasks as your user without a sandbox.',
   options: serveOptions,
+  fields: startedFields,
+  changes: true,
   run: async (invocation) => {
     const { options, world, note, warn } = invocation;
     const dataDir = startedDataOf(invocation, options);

@@ -1,6 +1,8 @@
 import type { World } from '../../base/world.ts';
 import { command } from '../../cli/command.ts';
 import { UsageError, WaitError } from '../../base/errors.ts';
+import { wantsRows } from '../../cli/rows.ts';
+import { record, type Output } from '../../output/kinds.ts';
 import { findHolder, hasEnded } from './holder.ts';
 import { findRunning, readRunFile, waitUntil } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
@@ -11,22 +13,30 @@ const stopTime = 8000;
 /** Milliseconds that a process has to end after SIGKILL. */
 const killTime = 1500;
 
+const fields = ['dataDir', 'outcome', 'pid'];
+
 export const stop = command({
   summary: 'Stop the services; their data stays',
   description: 'Requests in progress have 5 seconds to finish. A service that has not ended after 8 seconds is killed.',
   options: dataOption,
+  fields,
+  changes: true,
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
     const pid = await findProcess(world, dataDir);
     if (pid !== undefined && readRunFile(dataDir)?.temporary === true)
       throw new UsageError('the services of cloud local run stop when its program ends; they were not stopped');
+    /** What was done, if an output format is requested. */
+    const show = (outcome: 'stopped' | 'killed' | 'not running'): Output | undefined =>
+      wantsRows(invocation) ? record({ dataDir, outcome, ...(pid !== undefined && { pid }) }, { id: 'dataDir', fields }) : undefined;
     if (pid === undefined) {
       note('Not running');
-      return undefined;
+      return show('not running');
     }
-    note((await stopProcess(world, pid)) ? 'Stopped' : `Killed process ${pid}, which did not end in time`);
-    return undefined;
+    const isStopped = await stopProcess(world, pid);
+    note(isStopped ? 'Stopped' : `Killed process ${pid}, which did not end in time`);
+    return show(isStopped ? 'stopped' : 'killed');
   },
   examples: [
     { line: 'cloud local stop', help: 'Finish the requests in progress, then stop' },

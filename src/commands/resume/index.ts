@@ -1,3 +1,4 @@
+import { listKeys } from '../../cli/shapes.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { createAbsentError } from '../../cli/named.ts';
 import { flag, some } from '../../cli/parameters.ts';
@@ -74,7 +75,7 @@ export const resume = command({
     list: flag('Only list interrupted work'),
     drop: flag('Discard the work: delete partial files here and at the service'),
   },
-  fields: [...listShape.columns.map((column) => (typeof column === 'string' ? column : column.key)), ...listShape.fields, 'outcome'],
+  fields: [...listKeys(listShape.columns), ...listShape.fields, 'outcome'],
   changes: true,
   run: async (invocation) => {
     const { args, options } = invocation;

@@ -1,4 +1,5 @@
 import { command, type AnyCommand } from '../../cli/command.ts';
+import { listKeys } from '../../cli/shapes.ts';
 import { readInput } from '../../cli/input.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { filePath, flag, one, text } from '../../cli/parameters.ts';
@@ -18,6 +19,11 @@ const columns = [
   { key: 'created', as: 'time' as const },
 ];
 
+const limitFields = ['mostBytes', 'mostObjects', 'mostRequests'];
+
+/** All fields of an account, so that unknown ones are refused before a change. */
+const changing = { fields: [...listKeys(columns), ...limitFields], changes: true } as const;
+
 export const list = command({
   summary: 'List the accounts',
   aliases: ['ls'],
@@ -34,6 +40,7 @@ export const list = command({
 });
 
 export const create = command({
+  ...changing,
   summary: 'Create an account with its first key',
   description: 'The owner signs requests with the private key and manages everything else as in any account.',
   arguments: { login: one('Login of the account') },
@@ -73,6 +80,7 @@ const loginArgument = { login: one('Login of the account') };
 /** Creates a command that sets the state of an account. */
 function stateCommand(state: 'enabled' | 'disabled', spec: Pick<AnyCommand, 'summary' | 'description' | 'examples'>) {
   return command({
+    ...changing,
     ...spec,
     arguments: loginArgument,
     options: databaseOptions,

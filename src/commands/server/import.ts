@@ -14,6 +14,8 @@ const pause = 2000;
 const columns = ['accounts', 'users', 'keys', 'roles', 'policies', 'images', 'objects', 'bytes'];
 
 export const importData = command({
+  fields: [...columns, 'packages', 'entries', 'jobs', 'uploads', 'jobsLeftOut', 'role_tags'],
+  changes: true,
   summary: 'Import the accounts of a local service into the cluster',
   description:
     'Reads the data directory of a stopped cloud local and changes nothing there. It imports accounts with users, keys, roles, policies, role tags and limits; packages; images with their files; directories, objects, links and multipart uploads, including uncommitted ones; and finished jobs. The size and MD5 of every content are checked when it is copied, and everything else is counted at the end; until then nobody can use the accounts. To continue an interrupted import, run the same command again. Accounts whose login exists are rejected.\nUnfinished jobs are not imported, and each is reported: run them again in the cluster.',

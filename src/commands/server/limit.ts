@@ -1,4 +1,5 @@
 import { command } from '../../cli/command.ts';
+import { listKeys } from '../../cli/shapes.ts';
 import { one, text } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
@@ -35,6 +36,8 @@ function parseRate(given: string): number {
 }
 
 export const limit = command({
+  fields: [...listKeys(columns), 'id', 'email', 'state', 'keys', 'created'],
+  changes: true,
   summary: 'Set or show the limits of an account',
   description:
     'Every gateway applies new limits with the next request. A write that would exceed a limit of bytes or objects fails with 507 NotEnoughSpace and stores nothing; existing data can be read, replaced by less and deleted. Bytes are the sizes of objects in listings, regardless of the number of copies: each link counts as an object of its size, and parts of open uploads count by their bytes. Directories are free. Concurrent writes through several gateways can exceed a limit by their size. A full account can add no inputs to its jobs; a task whose output does not fit fails with NotEnoughSpaceError, and its job continues.\nThe request limit is for the account and its users, over both services and all gateways. Requests above it get 429 RequestThrottled, from the compute service 420, with Retry-After; cloud then retries.\nAn account without its own limits has those of the gateways: --limit account-bytes=N, account-objects=N and account-requests=N; set the first two for workers too.',
