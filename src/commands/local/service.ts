@@ -165,7 +165,8 @@ export function announce(running: Running): void {
 }
 
 /** What a service that has just started tells about itself. */
-export function describeRunning({ close: _, tried: __, ...told }: LocalService, instance: string, { pid }: Context['world']): Running {
+export function describeRunning(service: LocalService, instance: string, { pid }: Context['world']): Running {
+  const { close: _, tried: __, ...told } = service;
   const { version, commit } = build;
   return { ...told, startedAt: new Date(told.startedAt).toISOString(), pid, instance, version, commit };
 }

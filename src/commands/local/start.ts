@@ -118,8 +118,20 @@ async function launchOnce(context: Context, dataDir: string, options: ServeOptio
 
 /** The fields of the output of `start`, so that unknown ones are refused before it. */
 export const startedFields = [
-  ...['computeUrl', 'storUrl', 'account', 'accountId', 'keyId', 'keyFile', 'accounts', 'caFile'],
-  ...['dataDir', 'isolation', 'pid', 'version', 'commit', 'profile'],
+  'computeUrl',
+  'storUrl',
+  'account',
+  'accountId',
+  'keyId',
+  'keyFile',
+  'accounts',
+  'caFile',
+  'dataDir',
+  'isolation',
+  'pid',
+  'version',
+  'commit',
+  'profile',
 ];
 
 /** The output of `start`. @param profile name of the first account's profile; undefined if none was written */
