@@ -12,7 +12,7 @@ import { digestParts, forgetDigest } from './digests.ts';
 import { findForWriting, putEntry, refuseDirectory, type Found } from './entries.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
-import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags, readNamedTags, type NamedTags } from './roles.ts';
 import { assertQuota, growthOf } from './quota.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
@@ -55,7 +55,9 @@ export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload
     const md5 = await digestParts(call.store, id, parts);
     if (md5 === undefined) continue;
     checkMd5(upload, md5);
-    const done = await call.store.writeEntry((transaction) => commit(transaction, { id, prefix, etags, parts, md5 }, call));
+    const { 'role-tag': roleTag } = JSON.parse(upload.headers) as { 'role-tag'?: string };
+    const tags = await readNamedTags(call, plan.target, roleTag);
+    const done = await call.store.writeEntry((transaction) => commit(transaction, { id, prefix, etags, parts, md5, tags }, call));
     if (!done) continue;
     forgetDigest(call.store, id);
     await removeGarbage(call.store, done.garbage);
@@ -82,6 +84,7 @@ interface Commit {
   /** The parts whose MD5 is `md5`. */
   parts: readonly Part[];
   md5: string;
+  tags: NamedTags;
 }
 
 /**
@@ -91,7 +94,7 @@ interface Commit {
  */
 async function commit(
   transaction: Transaction<Schema>,
-  { id, prefix, etags, parts, md5 }: Commit,
+  { id, prefix, etags, parts, md5, tags }: Commit,
   call: Call,
 ): Promise<{ upload: UploadRow; garbage: Garbage[] } | undefined> {
   const upload = await findUpload(transaction, call, id, prefix, 'alone');
@@ -99,7 +102,7 @@ async function commit(
   const plan = await checkCommit(transaction, upload, etags, call);
   if (plan.parts.some(({ content }, index) => content !== parts[index]?.content)) return undefined;
   const etag = randomUUID();
-  const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now() }, call);
+  const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now(), tags }, call);
   const unused = await removeParts(transaction, partsDirectory(call.account.login, id));
   // The bytes were counted when the parts were uploaded.
   await assertQuota(transaction, call, { bytes: 0, objects: growthOf(plan.found.entry, 0).objects });
@@ -164,16 +167,15 @@ function measureParts(parts: readonly Part[]): number {
   return parts.reduce((size, part) => size + part.size, 0);
 }
 
-type Version = Pick<EntryRow, 'etag' | 'md5' | 'mtime'>;
+type Version = Pick<EntryRow, 'etag' | 'md5' | 'mtime'> & Pick<Commit, 'tags'>;
 
 /** Writes the entry of the object. @returns the contents that it replaced */
 async function putTarget(
   transaction: Transaction<Schema>,
   { upload, target, found, parts }: Plan,
-  version: Version,
+  { tags, ...version }: Version,
   call: Call,
 ): Promise<Garbage[]> {
-  const { 'role-tag': roleTag } = JSON.parse(upload.headers) as { 'role-tag'?: string };
   await putEntry(transaction, target, found.entry, {
     type: 'object',
     ...version,
@@ -181,9 +183,9 @@ async function putTarget(
     content: await putContent(transaction, upload, parts),
     copies: upload.copies,
     headers: upload.stored_headers,
-    role_tags: await chooseRoleTags(transaction, call, roleTag, found.entry, found.parent),
+    role_tags: await chooseRoleTags(transaction, call, tags, found.entry, found.parent),
   });
-  await noteRoleTags(transaction, call, target, roleTag);
+  await noteRoleTags(transaction, call, target, tags.names);
   return releaseContents(transaction, [found.entry]);
 }
 

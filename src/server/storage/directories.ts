@@ -20,7 +20,7 @@ import {
 import { refuseJobPlace } from './job-places.ts';
 import type { Lock } from './locks.ts';
 import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
-import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags, readNamedTags } from './roles.ts';
 
 /**
  * Creates or updates a directory. Headers and role tags in the request replace the existing ones. An object at the path is replaced, which
@@ -36,6 +36,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
     refuseRoot(place);
     refuseUploads(place);
   }
+  const tags = await readNamedTags(call, place, roleTag);
   /** Returns the etag of an object that the caller has not been allowed to replace yet. */
   const write = (allowed?: string): Promise<readonly Garbage[] | string> =>
     call.store.writeEntry(async (transaction) => {
@@ -44,7 +45,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
       const { parent, entry } = await findForWriting(transaction, place);
       checkWrite(conditions, entry, call.now());
       if (entry?.type === 'object' && entry.etag !== null && entry.etag !== allowed) return entry.etag;
-      const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
+      const roleTags = await chooseRoleTags(transaction, call, tags, entry, parent);
       await noteRoleTags(transaction, call, place, roleTag);
       const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
       await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));

@@ -13,7 +13,7 @@ import { findEntry, findForWriting, lockEntry, putEntry, refuseDirectory } from 
 import { checkUnusedHeaders, chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { isOfUploads, isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
-import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags, readNamedTags } from './roles.ts';
 import { assertQuota, growthOf } from './quota.ts';
 import { touchContents } from './shared-contents.ts';
 
@@ -26,6 +26,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   const source = readLocation(location, call);
   if (source.login === call.account.login)
     await call.requireAccess(storage.getObject, { account: source.login, path: source.parts.join('/') });
+  const tags = await readNamedTags(call, place, roleTag);
   const mtime = call.now();
   const { etag, garbage } = await call.store.writeEntry(async (transaction) => {
     // Fixed order: two links that are each other's source cannot deadlock.
@@ -41,7 +42,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
       ...linked,
       mtime,
       headers: JSON.stringify({ ...chooseHeaders({}, place), ...inheritHeaders(linked, source, place) }),
-      role_tags: await chooseRoleTags(transaction, call, roleTag, entry, parent),
+      role_tags: await chooseRoleTags(transaction, call, tags, entry, parent),
     });
     await noteRoleTags(transaction, call, place, roleTag);
     await assertQuota(transaction, call, growthOf(entry, linked.size ?? 0));

@@ -5,7 +5,7 @@ import { checkWrite } from './conditions.ts';
 import { findWithParent, putEntry } from './entries.ts';
 import { chooseHeaders, chooseObjectHeaders, describeVersion } from './headers.ts';
 import { placeOf, refuseUploads } from './paths.ts';
-import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags, readNamedTags } from './roles.ts';
 
 /** Replaces all stored headers of an object or a directory; data and etag stay unchanged. */
 export const putMetadata: Handler<typeof storage.putMetadata> = async (input, call) => {
@@ -16,13 +16,14 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
   refuseCritical('content-md5', input.contentMd5);
   refuseCritical('durability-level', input.durabilityLevel);
   const mtime = call.now();
+  const tags = await readNamedTags(call, place, input.roleTag);
   const etag = await call.store.writeEntry(async (transaction) => {
     const { parent, entry } = await findWithParent(transaction, place);
     if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
     checkWrite(input, entry, call.now());
     const { 'content-type': _, ...given } = input.headers ?? {};
     const headers = entry.type === 'directory' ? chooseHeaders(given, place) : chooseObjectHeaders(input.headers, place);
-    const roleTags = await chooseRoleTags(transaction, call, input.roleTag, entry, parent);
+    const roleTags = await chooseRoleTags(transaction, call, tags, entry, parent);
     await noteRoleTags(transaction, call, place, input.roleTag);
     await putEntry(transaction, place, entry, { ...entry, mtime, headers: JSON.stringify(headers), role_tags: roleTags });
     return entry.etag;

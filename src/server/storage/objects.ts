@@ -24,7 +24,7 @@ import {
 import { assertMd5, chooseObjectHeaders, describeVersion, readCopies } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads, type Place } from './paths.ts';
-import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags, readNamedTags } from './roles.ts';
 import { assertQuota, assertQuotaFor, growthOf, quotaOf } from './quota.ts';
 
 type PutInput = InputOf<typeof storage.putObject>;
@@ -43,11 +43,12 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   refuseUploads(place);
   refusePartial(call.headers);
   refuseEncoding(call.headers);
+  const tags = await readNamedTags(call, place, input.roleTag);
   const checkPlace = async (db: Kysely<Schema>, found: Found): Promise<string> => {
     await refuseJobPlace(db, place, 'write');
     refuseDirectory(place, found.entry);
     checkWrite(input, found.entry, call.now());
-    return chooseRoleTags(db, call, input.roleTag, found.entry, found.parent);
+    return chooseRoleTags(db, call, tags, found.entry, found.parent);
   };
   const before = await findForWriting(store.db, place, call.ahead);
   const roleTags = await checkPlace(store.db, before);

@@ -31,7 +31,7 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
   if (place.login !== account.login && (await findAccount(call.store.db, 'storage', place.login)) === undefined)
     throw new ApiError(403, 'AccountDoesNotExist', `objectPath: the account ${place.login} does not exist`);
   const target = readTarget(headers, place);
-  await chooseRoleTags(call.store.db, call, target.roleTag, undefined, { role_tags: '[]' });
+  await chooseRoleTags(call.store.db, call, { names: target.roleTag }, undefined, { role_tags: '[]' });
   // The last digit is the length of the prefix by which uploads are grouped.
   const id = `${randomUUID().slice(0, -1)}${prefixLength}`;
   const created = call.now();

@@ -33,6 +33,17 @@ beforeAll(async () => {
     name: 'writing',
     rules: ['CAN putobject, putdirectory, deleteobject, putsnaplink, createmultipartupload AND commitmultipartupload'],
   });
+  await make('policies', {
+    name: 'describing',
+    rules: ['CAN putmetadata, putobject, putdirectory, putsnaplink, getobject AND commitmultipartupload'],
+  });
+  await make('policies', { name: 'tagging', rules: ['CAN setroletags'] });
+  await make('roles', { name: 'describers', policies: [{ name: 'describing' }], members: [{ type: 'subuser', login: 'bob' }] });
+  await make('roles', {
+    name: 'taggers',
+    policies: [{ name: 'describing' }, { name: 'tagging' }],
+    members: [{ type: 'subuser', login: 'bob' }],
+  });
   await make('policies', { name: 'making', rules: ['CAN putdirectory'] });
   await make('roles', { name: 'makers', policies: [{ name: 'making' }], members: [{ type: 'subuser', login: 'bob' }] });
   await make('roles', { name: 'readers', policies: [{ name: 'reading' }], members: [{ type: 'subuser', login: 'bob', default: true }] });
@@ -118,6 +129,43 @@ describe('roles', () => {
     expect((await askAsBob('PUT', '/demo/stor/made/new', asMaker)).status).toBe(204);
     expect((await askAsBob('PUT', '/demo/stor/made/new', asMaker)).status).toBe(204);
     expect((await askAsBob('PUT', '/demo/stor/made/file', { ...directory, role: 'writers' })).status).toBe(204);
+  });
+
+  test.each([
+    ['an object', 'file', '?metadata=true', {}],
+    ['a directory', 'directory', '?metadata=true', {}],
+    ['a directory that is put again', 'directory', '', directory],
+    ['an object that is put again', 'file', '', {}],
+    ['an object that a link replaces', 'file', '', { 'content-type': 'application/json; type=link', location: '/demo/stor/tagged/source' }],
+  ] as const)('the tags of %s change for those alone who may set role tags', async (_, name, query, headers) => {
+    const tagged = { 'role-tag': 'describers,taggers' };
+    await ask('PUT', '/demo/stor/tagged', { ...directory, ...tagged });
+    await ask('PUT', '/demo/stor/tagged/directory', { ...directory, ...tagged });
+    for (const object of ['file', 'source']) await ask('PUT', `/demo/stor/tagged/${object}`, tagged, 'x');
+    const target = `/demo/stor/tagged/${name}`;
+    const put = (role: string, tags: string) => askAsBob('PUT', `${target}${query}`, { ...headers, role, 'role-tag': tags });
+    const tagsNow = async () => (await ask('HEAD', target)).headers['role-tag'];
+    for (const tags of ['describers,taggers,readers', 'readers', '']) expect(await put('describers', tags)).toMatchObject(denied);
+    expect(await tagsNow()).toBe('describers,taggers');
+    expect((await put('describers', 'taggers,describers')).status).toBe(204);
+    expect((await put('taggers', 'taggers,readers')).status).toBe(204);
+    expect(await tagsNow()).toBe('taggers,readers');
+  });
+
+  test('whoever makes an object tags it; a commit over an object changes its tags for those alone who may set them', async () => {
+    await ask('PUT', '/demo/stor/mine', { ...directory, 'role-tag': 'describers,taggers' });
+    await ask('PUT', '/demo/uploads', { ...directory, 'role-tag': 'describers,taggers' });
+    const commitAs = async (role: string, objectPath: string): Promise<number> => {
+      const headers = { 'content-type': 'application/json' };
+      const json = JSON.stringify({ objectPath, headers: { 'role-tag': 'readers' } });
+      const { partsDirectory } = (await ask('POST', '/demo/uploads', headers, json)).json as { partsDirectory: string };
+      return (await askAsBob('POST', `${partsDirectory}/commit`, { ...headers, role }, '{"parts":[]}')).status;
+    };
+    expect((await askAsBob('PUT', '/demo/stor/mine/new', { role: 'describers', 'role-tag': 'readers' }, 'x')).status).toBe(204);
+    expect(await commitAs('describers', '/demo/stor/mine/large')).toBe(201);
+    await ask('PUT', '/demo/stor/mine/kept', {}, 'x');
+    expect(await commitAs('describers', '/demo/stor/mine/kept')).toBe(403);
+    expect(await commitAs('taggers', '/demo/stor/mine/kept')).toBe(201);
   });
 
   test('a commit needs leave to put the object', async () => {
