@@ -93,7 +93,7 @@ test('a filter that would not leave out what was meant deletes nothing', async (
     [['--exclude', './'], '--exclude has an empty pattern'],
     [['--include', ''], '--include has an empty pattern'],
     [['--exclude', '[z-a]'], 'is not a pattern'],
-    [['--exclude-from', 'latin'], '--exclude-from: a pattern in latin is not UTF-8'],
+    [['--exclude-from', 'latin'], '--exclude-from latin, line 1: not UTF-8'],
     [['--exclude-from', 'absent'], 'absent: '],
     [['--exclude-from', '-', '--paths-from', '-'], 'cannot both read stdin'],
   ];

@@ -152,10 +152,21 @@ describe('--paths-from', () => {
     expect((await list('list')).toSorted()).toEqual(bystanders);
   });
 
+  it('takes lines as editors on Windows write them, and refuses quoted names of ls -o name', async () => {
+    await fill('win', 'a', 'b', 'tab\there');
+    const listed = (await run('ls', 'win', '-o', 'name')).stdout;
+    const refused = await user.here(['stor', 'rm', '-yf', '--paths-from', '-'], { input: listed });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('line 3: "tab\\there" is a quoted name')]);
+    expect(refused.stderr).toContain('hint: terminate names with NUL');
+    expect((await user.here(['stor', 'rm', '-y', '--paths-from', '-'], { input: '\uFEFFwin/a\r\nwin/b\r\n' })).code).toBe(0);
+    expect((await user.shell('cloud stor find win --type f -0 | cloud stor rm -y --paths-from -')).code).toBe(0);
+    expect(await list('win')).toEqual([]);
+  });
+
   it('refuses bytes that are not text, and an empty list removes nothing', async () => {
     await fill('kept', 'a');
     const wrong = await user.here(['stor', 'rm', '-ry', '--paths-from', '-'], { input: Buffer.from([0x6b, 0xff, 0x0a]) });
-    expect(wrong).toMatchObject({ code: 2 });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--paths-from stdin, line 1: not UTF-8') });
     const empty = await user.here(['stor', 'rm', '-ry', '--paths-from', '-'], { input: '\n\n' });
     expect(empty).toMatchObject({ code: 0 });
     expect(await run('rm', '-y')).toMatchObject({ code: 2 });

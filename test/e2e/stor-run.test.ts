@@ -232,3 +232,20 @@ test('a plan is still a plan', async () => {
   expect(await user.json('stor', 'run', 'plan')).toMatchObject([{ action: 'copy', rel: 'x' }]);
   expect(existsSync(join(user.home, 'plan'))).toBe(true);
 });
+
+test('a file with a name that is not UTF-8 changes nothing; of a stream, earlier lines are done', async () => {
+  user.write('latin', Buffer.from('mkdir latin-1\nmkdir caf\u00e9\nmkdir caf\u00e8\n', 'latin1'));
+  const file = await user.here(['stor', 'run', 'latin']);
+  expect([file.code, file.stdout, file.stderr]).toEqual([2, '', expect.stringContaining('latin, line 2: not UTF-8')]);
+  expect((await user.here(['stor', 'stat', 'latin-1'])).code).toBe(3);
+  const stream = await user.shell("(printf 'mkdir latin-1\\n'; sleep 1; printf 'mkdir caf\\351\\n') | cloud stor run -");
+  expect([stream.code, stream.stderr]).toEqual([2, expect.stringContaining('stdin, line 2: not UTF-8')]);
+  expect(readReceipts(stream.stdout)).toMatchObject([{ line: 1, exitCode: 0 }]);
+  expect((await user.shell('cloud stor ls / -o name | grep caf')).code).toBe(1);
+});
+
+test('lines may end as on Windows, begin with a byte order mark, and hold any other character', async () => {
+  const { code, receipts } = await run(['\uFEFFmkdir win-1\r', 'mkdir win-1/a\u2028b\r']);
+  expect(code).toBe(0);
+  expect(receipts.map(({ results }) => results)).toMatchObject([[{ path: '/demo/stor/win-1' }], [{ path: '/demo/stor/win-1/a\u2028b' }]]);
+});

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin } from '../../cli/input.ts';
-import { readLines } from '../../client/response.ts';
+import { streamLines } from '../../cli/lines.ts';
 import { sliceList } from '../../base/batches.ts';
 import { InterruptedError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -41,9 +41,8 @@ async function* readStdin({ account, world }: JobContext, stream: ByteStream): A
   let piece: string[] = [];
   let number = 0;
   try {
-    for await (const line of readLines(stream)) {
+    for await (const text of streamLines(stream, 'stdin')) {
       number += 1;
-      const text = line.replace(/\r$/, '');
       if (text === '') continue;
       try {
         piece.push(readInputPath(text, account));

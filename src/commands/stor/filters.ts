@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
+import { splitLines } from '../../cli/lines.ts';
 import { filePath, texts, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { baseName, type RemotePath } from '../../transfer/path.ts';
@@ -19,13 +20,8 @@ export type FilterValues = Values<typeof filterOptions> & { readonly pathsFrom?:
 
 /** Reads a list of patterns. @throws {UsageError} unless it is UTF-8: a misread pattern would not exclude what it names */
 async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Promise<string[]> {
-  const bytes = await readInput(world, file);
-  try {
-    const list = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return list.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('#'));
-  } catch (error) {
-    throw new UsageError(`--exclude-from: a pattern in ${file === '-' ? 'stdin' : file} is not UTF-8`, { cause: error });
-  }
+  const lines = splitLines(await readInput(world, file), `--exclude-from ${file === '-' ? 'stdin' : file}`);
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
 /** True if any option of a filter is given. */

@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
+import { splitNames } from '../../cli/lines.ts';
 import { filePath, flag, withTopic } from '../../cli/parameters.ts';
 import { ApiError, createContradiction, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -8,7 +9,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { missing } from './paths.ts';
 
-const pathsFrom = filePath('Read literal paths from a file; - for stdin. One per line, or each terminated by NUL');
+const pathsFrom = filePath('Read literal paths from a file; - for stdin. Each terminated by NUL, as find -0 prints them, or one per line');
 
 const glob = flag('Expand patterns in paths: *, ?, **, [a-z] and {a,b}');
 
@@ -44,19 +45,9 @@ export interface Named {
 /** Maximum size of a list, bytes. */
 const largestList = 256 * 1024 * 1024;
 
-/**
- * The names in a file: NUL-terminated if it has any NUL, else one per line. Empty names are left out.
- * @throws {UsageError} unless the file is UTF-8
- */
+/** The names in a file. @throws {UsageError} for a list that cannot be read */
 async function readList({ world }: Context, file: string): Promise<string[]> {
-  const bytes = await readInput(world, file, largestList);
-  let list: string;
-  try {
-    list = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (error) {
-    throw new UsageError(`--paths-from: a name in ${file === '-' ? 'stdin' : file} is not UTF-8`, { cause: error });
-  }
-  return list.split(list.includes('\0') ? '\0' : '\n').filter((name) => name !== '');
+  return splitNames(await readInput(world, file, largestList), `--paths-from ${file === '-' ? 'stdin' : file}`);
 }
 
 /** The error for a missing `-`, with a hint about --paths-from. */

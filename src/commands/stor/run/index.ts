@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { command, type Context } from '../../../cli/command.ts';
 import { openStdin, resolvePath } from '../../../cli/input.ts';
+import { streamLines } from '../../../cli/lines.ts';
 import { flag, one } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
 import { countOf } from '../../../base/count.ts';
 import { UsageError } from '../../../base/errors.ts';
-import { isNamedPipe, openToRead } from '../../../transfer/local/named-pipe.ts';
+import { openToRead } from '../../../transfer/local/named-pipe.ts';
 import { assertPlanned, createInsideCheck, isRemoval, readHead, type PlanHead } from '../../../transfer/sync/plan.ts';
 import { runSteps } from '../../../transfer/sync/run-steps.ts';
 import { printLocation, readStep, type Step } from '../../../transfer/sync/steps.ts';
@@ -32,8 +32,8 @@ interface Input {
   readonly rest: AsyncIterator<string>;
 }
 
-async function openInput(input: Readable): Promise<Input> {
-  const rest = createInterface({ input, crlfDelay: Infinity })[Symbol.asyncIterator]();
+async function openInput(input: Readable, name: string): Promise<Input> {
+  const rest = streamLines(input, name);
   const first = await rest.next();
   return { first: first.done === true ? undefined : first.value, rest };
 }
@@ -99,11 +99,17 @@ export const run = command({
     const { args, options, world } = invocation;
     const file = resolvePath(world, args.file);
     if (args.file !== '-') checkPlan(file);
-    const comesOnce = args.file === '-' || isNamedPipe(file);
-    const open = (): Promise<Input> => openInput(args.file === '-' ? openStdin(world) : openToRead(file, world.interrupted));
-    const input = await open();
+    const comesOnce = args.file === '-' || !statSync(file).isFile();
+    const open = (): Promise<Input> =>
+      args.file === '-' ? openInput(openStdin(world), 'stdin') : openInput(openToRead(file, world.interrupted), args.file);
+    let input = await open();
     if (areCommands(input)) {
       const { yes, stopOnError } = options;
+      // A file is read completely before the first command, so that names that are not UTF-8 change nothing.
+      if (!comesOnce) {
+        for await (const line of joinLines(input)) void line;
+        input = await open();
+      }
       return runLines(invocation, joinLines(input), { parallel: chooseParallel(options), yes, stopOnError });
     }
     let plan = await openPlan(input);

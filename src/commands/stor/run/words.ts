@@ -6,6 +6,9 @@ const shellOnly = /^(?:[|&;<>]|\$\(|\$\{|`)/;
 /** Characters that a line of plain words does not have. */
 const special = /['"\\#|&;<>$`]/;
 
+/** Characters between words. As in a shell, others, such as a no-break space, are part of a word. */
+const blank = /[ \t\n]/;
+
 /** Reads a part of a word from a position, passing its text to `add`. @returns the position after it */
 function readPart(line: string, at: number, add: (text: string) => void): number {
   const character = line[at] ?? '';
@@ -42,11 +45,11 @@ function readPart(line: string, at: number, add: (text: string) => void): number
  * @throws {UsageError} for an unclosed quote, and for shell syntax
  */
 export function splitWords(line: string): string[] {
-  if (!special.test(line)) return line.split(/\s+/).filter((word) => word !== '');
+  if (!special.test(line)) return line.split(/[ \t\n]+/).filter((word) => word !== '');
   const words: string[] = [];
   let word: string | undefined;
   for (let at = 0; at < line.length;) {
-    if (/\s/.test(line[at] ?? '')) {
+    if (blank.test(line[at] ?? '')) {
       if (word !== undefined) words.push(word);
       word = undefined;
       at += 1;
