@@ -152,6 +152,7 @@ export function createConnections(options: ConnectOptions) {
       return { url, send: async (outgoing) => (await senders.load(url, mostConnections)).send(outgoing) };
     },
     presign: signings.presign,
+    signer: options.signer,
     isOfCompute: ({ requestId }: ApiError): boolean => requestId !== undefined && absentInCompute.has(requestId),
     /** Caches a response that never changes at the same service: it is requested at most once a day. */
     remember: async <T>(name: string, ask: () => Promise<T>): Promise<T> =>

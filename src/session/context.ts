@@ -190,8 +190,7 @@ export function createContext(
     ...switches,
     journal: lazily(() => openJournalOf(context, inputs)),
     resumed: given.resumed,
-    refine: async (error) =>
-      (await import('./explain.ts')).refine(error, context, { isOfCompute: connections.isOfCompute, signer: () => identity().signer }),
+    refine: async (error) => (await import('./explain.ts')).refine(error, context, connections),
     ...createKeyFunctions(world, paths, settings),
     voice,
     note: (message) => {

@@ -157,6 +157,16 @@ test('a rule with a resource means the same one, whether rule, request and quest
     }
 });
 
+test('who finds a role by name and may not change it gets the reason for that', async () => {
+  await allow('seekers', 'CAN getrole');
+  await user.json('roles', 'tags', 'set', 'roles/seekers', 'seekers');
+  const { code, stderr } = await asAlice('roles', 'update', 'seekers', '--name', 'other');
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringMatching(/\nhint: .*: cloud policies simulate alice updaterole \/demo\/roles\/[\da-f-]{36}\n$/),
+  ]);
+});
+
 test('a pre-signed URL is for the roles that --role names', async () => {
   await user.json('policies', 'create', 'asked', '--rule', 'CAN listservices', '--wait');
   await user.json('roles', 'create', 'asked', '--member', 'alice', '--policy', 'asked', '--wait');

@@ -123,15 +123,17 @@ const update = changeCommand({
 
 /** Returns the current version of a role, by its id or name. */
 async function openRole(context: Context, word: string): Promise<FoundRole> {
+  let found: FoundRole;
   try {
-    const { role, isOld } = await lookUpRole(context, word);
-    return { role: (await readCurrentRole(context, role.id, isOld)) ?? role, isOld };
+    found = await lookUpRole(context, word);
   } catch (error) {
     // A user who may change roles may not be allowed to read them.
     const role = isUuid(word) && isForbidden(error) ? await readCurrentRole(context, word, false) : undefined;
     if (role === undefined) throw isIdLike(word) ? error : explainUnlisted(error, 'role', word);
     return { role, isOld: false };
   }
+  const { role, isOld } = found;
+  return { role: (await readCurrentRole(context, role.id, isOld)) ?? role, isOld };
 }
 
 /** True if the service has roles in the form of version 8. If listing them is forbidden, the newer form is assumed. */
