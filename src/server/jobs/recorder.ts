@@ -20,7 +20,7 @@ interface RecorderOptions extends Pick<EngineOptions, 'store' | 'server' | 'now'
 
 /** Maximum number of outcomes per transaction, and of outputs after which no further outcome is added. */
 const batchSize = 500;
-const batchOutputs = 10_000;
+const batchOutputs = 5000;
 
 /** Number of outcomes that are written without waiting for more, and the milliseconds that fewer outcomes wait. */
 const worthwhile = 250;

@@ -28,7 +28,7 @@ export interface TaskRunnerOptions extends Pick<EngineOptions, 'store' | 'now' |
 
 /** Maximum number of tasks whose outcome is not recorded, and of their outputs. */
 const mostRunning = 1000;
-const mostOutputs = 200_000;
+const mostOutputs = 100_000;
 
 export function createTaskRunner({
   store,

@@ -37,8 +37,7 @@ const askedFrom = 1024 * 1024;
 export async function assertSpace(store: Store, length: number, what = 'content-length is'): Promise<void> {
   if (length < askedFrom || length === Infinity) return;
   const free = await store.bytes.measureFree();
-  if (length > free)
-    throw new ApiError(507, 'NotEnoughSpace', `${what} ${length}, but the disk of the service has ${free} bytes left`);
+  if (length > free) throw new ApiError(507, 'NotEnoughSpace', `${what} ${length}, but the disk of the service has ${free} bytes left`);
 }
 
 /**

@@ -20,8 +20,8 @@ export interface Emission {
 }
 
 /** Maximum number of outputs of the tools of one task, and of paths of objects passed to `mcat`. */
-export const mostEmissions = 10_000;
-export const mostPaths = 100_000;
+export const mostEmissions = 5000;
+export const mostPaths = 50_000;
 
 /** Maximum size of a `.head` file, and of all `.head` files and lists of paths of a task together, in bytes. */
 const largestHead = 64 * 1024;
