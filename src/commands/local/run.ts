@@ -79,7 +79,7 @@ function openLog(world: Context['world'], file: string | undefined): { log: (lin
 export const run = command({
   summary: 'Run a program with its own services',
   description:
-    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). CLOUD_HOME is a folder of the run, so that the program uses and changes none of your profiles, interrupted transfers and local services; services that it starts in the background end with it. CLOUD_LOCAL_ACCOUNTS lists the accounts of --add-account as JSON, each with account, keyId and keyFile; CLOUD_ACCOUNT, CLOUD_KEY_ID and CLOUD_KEY_FILE with these values act as one. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed. Any number can run in parallel.',
+    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). The program uses and changes nothing in your home (CLOUD_HOME), and services that it starts in the background end with it. CLOUD_LOCAL_ACCOUNTS has the accounts of --add-account; see cloud help testing. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed.',
   arguments: { command: many('Program and its arguments, after --') },
   usage: '-- COMMAND [ARGUMENT...]',
   options: runOptions,
