@@ -16,6 +16,7 @@ import { saysJson, writeNote } from './output/notes.ts';
 import type { Paged } from './output/pager.ts';
 import { createWriter, writeText } from './output/writer.ts';
 import { quoteShell } from './base/quote.ts';
+import { redactQuery } from './base/redact.ts';
 import { describeUnused, type World } from './base/world.ts';
 
 /** Words about a secret, which may contain it. */
@@ -26,13 +27,10 @@ const harmless = /^(?:password|--password-(?:file|stdin)(?:=.*)?)$/;
 /** A URL that contains a password. */
 const credentials = /:\/\/[^/?#]*:[^/?#]*@/;
 
-/** A pre-signed URL, which anyone who reads it can use. */
-const signed = /[?&]signature=/i;
-
 /** True for a word that messages must not repeat, such as the word after an unknown option whose name looks like that of a secret. */
 function isSecret(word: string, before = ''): boolean {
   const follows = before.startsWith('-') && secret.test(before) && !before.includes('=') && !harmless.test(before);
-  return follows || credentials.test(word) || signed.test(word) || (secret.test(word) && !harmless.test(word));
+  return follows || credentials.test(word) || redactQuery(word) !== word || (secret.test(word) && !harmless.test(word));
 }
 
 /** The command line for messages: shortened to 120 characters, without secrets. */

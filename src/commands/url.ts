@@ -2,6 +2,7 @@ import { compute } from '../api/compute.ts';
 import type { Operation } from '../api/operation.ts';
 import { storage } from '../api/storage.ts';
 import { command, group, type InspectedUrl } from '../cli/command.ts';
+import { redactPairs } from '../base/redact.ts';
 import { readInput } from '../cli/input.ts';
 import { choice, filePath, one, text } from '../cli/parameters.ts';
 import { ApiError, LocalError } from '../base/errors.ts';
@@ -16,11 +17,6 @@ interface Grant {
   summary: string;
   /** Why the service rejects the request although it is signed. */
   refusal?: string;
-}
-
-/** Redacts the values of a signed query that grant access: signature and passwords. */
-function hideSecrets(line: string): string {
-  return line.replaceAll(/(^|&)((?:signature|password|password_confirmation)=)[^&]*/gi, '$1$2(redacted)');
 }
 
 function describeGrant(method: string, operations: readonly Operation[]): Grant {
@@ -65,7 +61,7 @@ function describeSignature({ result, key, difference, keyId }: InspectedUrl): st
     return keyId === undefined ? 'unknown: the URL is incomplete' : `unknown: the key ${keyId.key} is not on this machine`;
   if (difference === undefined) return 'does not match these lines';
   const { line, signed, url } = difference;
-  return `matches another text: line ${line} was signed as ${JSON.stringify(hideSecrets(signed))}, not as ${JSON.stringify(hideSecrets(url))}`;
+  return `matches another text: line ${line} was signed as ${JSON.stringify(redactPairs(signed))}, not as ${JSON.stringify(redactPairs(url))}`;
 }
 
 /** Describes the first line that differs between the text that a program signed and the text that a service verifies. */
@@ -75,7 +71,7 @@ function compareText(lines: readonly string[], signed: string): string | undefin
     (index) => lines[index] !== theirs[index],
   );
   if (at === undefined) return undefined;
-  const write = (line: string | undefined): string => (line === undefined ? 'absent' : JSON.stringify(hideSecrets(line)));
+  const write = (line: string | undefined): string => (line === undefined ? 'absent' : JSON.stringify(redactPairs(line)));
   return `line ${at + 1} of the text is ${write(theirs[at])}; the service verifies ${write(lines[at])}`;
 }
 
@@ -133,7 +129,7 @@ const explain = command({
     const verdict = judge(found, grants);
     const problems = [...found.problems, ...(compared === undefined ? [] : [compared])];
     const signature = describeSignature(found);
-    const lines = found.lines.map(hideSecrets);
+    const lines = found.lines.map((each) => redactPairs(each));
     if (options.expect !== undefined && options.expect !== verdict) {
       throw new LocalError(`the verdict is ${verdict}: ${[...problems, `the signature ${signature}`].join('; ')}`);
     }

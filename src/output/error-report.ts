@@ -1,4 +1,5 @@
 import type { Explanation } from '../base/errors.ts';
+import { redactUrls } from '../base/redact.ts';
 import type { OutputStream } from '../base/world.ts';
 import { createPaint } from './colour.ts';
 import { escapeControl, escapeData } from './escape.ts';
@@ -12,11 +13,6 @@ export interface ReportOptions {
   readonly format: Format;
   readonly colour: boolean;
   readonly err: OutputStream;
-}
-
-/** Redacts the signatures of pre-signed URLs, which anyone who reads them can use. */
-function hideSignatures(text: string): string {
-  return text.replaceAll(/([?&]signature=)[^&\s'"]+/gi, '$1(redacted)');
 }
 
 /** `(ResourceNotFound, request 7f3a...)` for an error of a service, else empty. */
@@ -48,7 +44,7 @@ function writeJson({ code, message, status, requestId, hint, errors }: Explanati
  */
 export async function reportError(explanation: Explanation, options: ReportOptions): Promise<void> {
   const { message, hint } = explanation;
-  const shown = { ...explanation, message: hideSignatures(message), ...(hint !== undefined && { hint: hideSignatures(hint) }) };
+  const shown = { ...explanation, message: redactUrls(message), ...(hint !== undefined && { hint: redactUrls(hint) }) };
   const text = saysJson({ output: options.format }) ? writeJson(shown) : await writeText(shown, options);
   try {
     const writer = createWriter(options.err);

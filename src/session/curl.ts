@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Outgoing } from '../http/send.ts';
 import { quoteShell } from '../base/quote.ts';
-import { redactSecrets } from './redact.ts';
+import { redactBody, redactPasswords } from '../base/redact.ts';
 
 /** Thrown instead of sending when a command only prints its request. */
 export class CurlPrinted extends Error {
@@ -39,9 +39,10 @@ export function printCurl(
   if (insecure) words.push('--insecure');
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') words.push('-H', printHeader(name, value));
   const text = body instanceof Uint8Array ? readText(body) : undefined;
-  if (text !== undefined) words.push('--data-raw', redactSecrets(text));
+  if (text !== undefined) words.push('--data-raw', redactBody(text));
   else if (body !== undefined) words.push('--data-binary', '@-');
-  const line = [...words, url.href].map(quoteShell).join(' ');
+  const line = [...words, redactPasswords(url.href)].map(quoteShell).join(' ');
   if (!(body instanceof Uint8Array) || text !== undefined) return line;
-  return `echo ${Buffer.from(body).toString('base64')} | base64 -d | ${line}`;
+  const bytes = Buffer.from(redactBody(Buffer.from(body).toString('latin1')), 'latin1');
+  return `echo ${bytes.toString('base64')} | base64 -d | ${line}`;
 }

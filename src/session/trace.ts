@@ -1,7 +1,7 @@
 import type { TraceEvent } from '../client/client.ts';
 import { explain } from '../base/errors.ts';
 import type { ByteStream, Headers } from '../api/message.ts';
-import { redactSecrets } from './redact.ts';
+import { redactBody, redactQuery } from '../base/redact.ts';
 
 /** Maximum bytes of a body that are shown. */
 const shown = 4096;
@@ -11,12 +11,8 @@ function redactHeader(name: string, value: string): string {
   return value.replace(/signature="[^"]*"/, 'signature="(redacted)"').replace(/ [A-Za-z0-9+/=]{40,}$/, ' (redacted)');
 }
 
-function redactUrl(url: URL): string {
-  return url.href.replace(/([?&]signature=)[^&]*/, '$1(redacted)');
-}
-
 function printBody(raw: Uint8Array): string {
-  return redactSecrets(Buffer.from(raw.subarray(0, shown)).toString());
+  return redactBody(Buffer.from(raw.subarray(0, shown)).toString());
 }
 
 function isText(headers: Headers): boolean {
@@ -46,7 +42,7 @@ export function createTrace(level: number, write: (line: string) => void): (even
   return (event) => {
     const { outgoing } = event;
     if (event.kind === 'request') {
-      show('>', `${outgoing.method} ${redactUrl(outgoing.url)}${event.attempt > 1 ? ` (try ${event.attempt})` : ''}`);
+      show('>', `${outgoing.method} ${redactQuery(outgoing.url.href)}${event.attempt > 1 ? ` (try ${event.attempt})` : ''}`);
       if (level > 1) showHeaders('>', outgoing.headers);
       if (level > 1 && outgoing.body instanceof Uint8Array) show('>', printBody(outgoing.body));
     } else if (event.kind === 'response') {

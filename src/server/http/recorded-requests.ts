@@ -2,6 +2,7 @@ import type { RecordedRequest } from '../../api/control.ts';
 import type { Headers, Request } from '../../api/message.ts';
 import type { Operation, ServiceName } from '../../api/operation.ts';
 import { quoteShell } from '../../base/quote.ts';
+import { redactPasswords } from '../../base/redact.ts';
 import type { ApiError } from '../../base/errors.ts';
 import type { DueFault } from '../faults/rules.ts';
 import type { Connection } from './handler.ts';
@@ -40,11 +41,12 @@ const mostRequests = 1000;
 /** Headers that curl sets itself. */
 const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect']);
 
+/** The request as a curl command that sends it again, with its signature and without passwords. */
 function writeCurl({ method, target, headers, service, hasBody }: Remembered, urls: Readonly<Record<ServiceName, string>>): string {
   const words = ['curl', '-sS', ...(method === 'HEAD' ? ['--head'] : ['-X', method])];
   for (const [name, value] of Object.entries(headers)) if (!ownHeaders.has(name)) words.push('-H', `${name}: ${value}`);
   if (hasBody) words.push('--data-binary', '@-');
-  return [...words, `${urls[service]}${target}`].map(quoteShell).join(' ');
+  return [...words, `${urls[service]}${redactPasswords(target)}`].map(quoteShell).join(' ');
 }
 
 function show(id: number, remembered: Remembered, urls: Readonly<Record<ServiceName, string>>): RecordedRequest {

@@ -187,6 +187,26 @@ test('secrets are in no trace, no message, no crash report and no printed reques
     if (!more.includes('--curl')) expect(out + err).not.toMatch(/[A-Za-z0-9+/]{80,}/u);
   }
   expect(service.requests.join('')).toContain('sesame1234');
+  const part = 'Content-Disposition: form-data; name="password"';
+  const bodies: [string, string][] = [
+    ['application/json', '{"login":"a","pass\\u0077ord":"sesame1234"}'],
+    ['application/x-www-form-urlencoded', 'login=a&password=sesame1234'],
+    ['multipart/form-data; boundary=edge', `--edge\r\n${part}\r\n\r\nsesame1234\r\n--edge--\r\n`],
+  ];
+  const query = '/my/users?login=a&%70assword=sesame1234';
+  const calls = [
+    ...bodies.map(([type, input]) => ({ words: ['POST', '/my/users', '--header', `content-type:${type}`, '--input', '-'], input })),
+    { words: ['POST', query], input: '' },
+  ];
+  for (const { words, input } of calls)
+    for (const more of ['-vv', '--curl']) {
+      const env = { CLOUD_URL: service.url, CLOUD_STOR_URL: service.url };
+      const { out, err } = await here.run(['api', 'call', ...words, more, '--retries', '0'], { env, input });
+      expect(out + err).toContain('(redacted)');
+      expect(out + err).not.toContain('sesame1234');
+    }
+  const signed = await ask(service.url, ['api', 'call', 'GET', '/my/keys?%73ignature=sesame1234', '-v']);
+  expect(signed.err).toContain('%73ignature=(redacted)');
   const key = readFileSync(join(here.home, 'key.pem'), 'utf8').split('\n')[2] ?? '';
   const damaged = join(here.home, 'damaged.pem');
   writeFileSync(damaged, readFileSync(join(here.home, 'key.pem'), 'utf8').replace(/MII.{40}/u, 'MII'), { mode: 0o600 });

@@ -4,14 +4,14 @@ import { createRequestMemory } from '../../../src/server/http/recorded-requests.
 
 const urls = { compute: 'https://localhost:1', storage: 'https://localhost:2' };
 
-function record(headers: readonly Headers[]): string[] {
+function record(headers: readonly Headers[], query = ''): string[] {
   const memory = createRequestMemory();
   for (const [number, each] of headers.entries())
     memory.add({
       at: 0,
       service: 'storage',
       method: 'GET',
-      target: `/demo/stor/${number}`,
+      target: `/demo/stor/${number}${query}`,
       headers: each,
       hasBody: false,
       remoteAddress: '127.0.0.1',
@@ -47,4 +47,9 @@ test('headers that were too large are not kept, nor given to the next request', 
   const [, second, third] = record([{ accept: 'a' }, { status: '431', accept: 'a' }, { accept: 'a' }]);
   expect(second).toBe('curl -sS -X GET https://localhost:2/demo/stor/1');
   expect(third).toContain("-H 'accept: a'");
+});
+
+test('the curl command of a request has no password', () => {
+  const [shown] = record([{}], '?signature=kept&%70assword=hunter2');
+  expect(shown).toBe("curl -sS -X GET 'https://localhost:2/demo/stor/0?signature=kept&%70assword=(redacted)'");
 });
