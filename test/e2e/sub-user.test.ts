@@ -237,3 +237,16 @@ test('who may list jobs sees the ids of all, and more of those that may be read'
   expect(JSON.parse(stdout)).toContainEqual({ id: created.stdout.trim() });
   await user.here(['jobs', 'cancel', created.stdout.trim(), '-y']);
 });
+
+test('who may change headers, and no role tags, sets headers; other tags are refused, and the message names the right', async () => {
+  await allow('describers', 'CAN putmetadata AND getobject');
+  await user.json('roles', 'create', 'others', '--default-member', 'alice', '--wait');
+  await user.here(['stor', 'put', '-', 'described'], { input: 'text' });
+  await user.json('stor', 'roles', 'set', 'described', 'describers');
+  expect(await asAlice('stor', 'meta', 'set', '/demo/stor/described', 'm-a=1')).toMatchObject({ code: 0 });
+  const { code, stderr } = await asAlice('stor', 'roles', 'add', '/demo/stor/described', 'others');
+  expect([code, stderr]).toEqual([4, expect.stringContaining('(setroletags)')]);
+  await allow('taggers', 'CAN setroletags');
+  await user.json('stor', 'roles', 'add', 'described', 'taggers');
+  expect(await asAlice('stor', 'roles', 'add', '/demo/stor/described', 'others')).toMatchObject({ code: 0 });
+});
