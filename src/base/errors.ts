@@ -45,6 +45,15 @@ export function createContradiction(one: string, other: string): UsageError {
   return new UsageError(`${one} and ${other} cannot be combined`, { hint: `leave out ${other} or ${one}` });
 }
 
+/** Reads a value; a usage error gets the option or variable that the value is from. */
+export function naming<T>(source: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${source}: ${error.message}`, { hint: error.hint, cause: error }) : error;
+  }
+}
+
 /** Something that the user named does not exist, as found without a 404 of the service. */
 export class NotFoundError extends CloudError {
   readonly code = 'NotFound';
@@ -55,6 +64,11 @@ export class NotFoundError extends CloudError {
 export class KeyError extends CloudError {
   readonly code = 'KeyError';
   readonly exitCode = exitCodes.notAllowed;
+}
+
+/** True for an error of settings, keys or rights, which says nothing about the work: it may succeed once they are corrected. */
+export function isOfAccess(error: unknown): boolean {
+  return error instanceof CloudError && (error.exitCode === exitCodes.usage || error.exitCode === exitCodes.notAllowed);
 }
 
 /** Error codes that mean a timeout. */

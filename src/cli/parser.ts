@@ -1,5 +1,5 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander';
-import { UsageError } from '../base/errors.ts';
+import { naming, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 import { parseDuration, parseSize } from '../output/units.ts';
@@ -11,9 +11,17 @@ import { collectValues, readArguments, type Parsed } from './plain-line.ts';
 import { findLetter } from './synonyms.ts';
 
 function readDuration(label: string, { needsUnit = false }: Option, value: string): number {
-  const time = parseDuration(value);
+  const time = naming(label, () => parseDuration(value));
   if (!needsUnit || time === 0 || /[a-z]/iu.test(value)) return time;
   throw new UsageError(`${label} ${value}: has no unit`, { hint: `such as ${label} ${value.trim()}d for days` });
+}
+
+/** A value without any text; `--jq ''` is a filter that changes nothing. @throws {UsageError} */
+function assertGiven(name: string, value: string): void {
+  if (name === 'jq' || /[^\s,]/.test(value)) return;
+  throw new UsageError(`--${kebab(name)}: the value is empty`, {
+    hint: `probably an unset variable; otherwise leave out --${kebab(name)}`,
+  });
 }
 
 /** Parses the text of an option's value. @throws {UsageError} naming the option. */
@@ -25,7 +33,7 @@ function readValue(name: string, option: Option, value: string): unknown {
       hint: close === undefined ? `such as ${label} ${option.choices[0] ?? ''}` : `did you mean ${label} ${close}?`,
     });
   }
-  if (option.kind === 'size') return parseSize(value);
+  if (option.kind === 'size') return naming(label, () => parseSize(value));
   if (option.kind === 'duration') return readDuration(label, option, value);
   if (option.kind !== 'number') return value;
   const number = Number(value);
@@ -73,6 +81,7 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
       added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
     else
       added.argParser((value, previous: unknown) => {
+        if (!isOwn) assertGiven(name, value);
         // A repeated global option overrides the earlier one, so that a shell alias can be overridden.
         if (isOwn && previous !== undefined)
           throw new UsageError(`--${kebab(name)} is given more than once, but takes one value`, {

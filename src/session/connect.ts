@@ -13,8 +13,7 @@ import { readCount, readFlag, type Sources } from '../config/settings.ts';
 import { askOnce, openCache, type Cache } from '../config/cache.ts';
 import { UsageError, type ApiError } from '../base/errors.ts';
 import { lazily } from '../base/lazily.ts';
-import { parseLimit } from '../output/units.ts';
-import { mostConnections, Senders, type SenderOptions } from './senders.ts';
+import { mostConnections, readLimit, Senders, type SenderOptions } from './senders.ts';
 import { createSignings, type Signing, type SigningOptions } from './sign.ts';
 
 export interface ConnectOptions extends SigningOptions, SenderOptions {
@@ -139,7 +138,7 @@ export function createConnections(options: ConnectOptions) {
       now: world.now,
       // Interrupting a read leaves nothing half done: unless other work is in progress, the process may end immediately.
       interruption: (reads) => (reads && bulk === undefined && !world.heedsSignals() ? undefined : world.interrupted),
-      ...(values.maxTime && { maxTime: parseLimit(values.maxTime.value) }),
+      ...(values.maxTime && { maxTime: readLimit(values.maxTime) }),
       ...(verbose > 0 && { trace: createTrace(verbose, trace) }),
     });
   }

@@ -1,9 +1,9 @@
 import { readClock } from '../base/clock.ts';
 import type { Paths } from '../config/paths.ts';
-import { readFlag, type Sources } from '../config/settings.ts';
+import { readFlag, type Sourced, type Sources } from '../config/settings.ts';
 import { openCache } from '../config/cache.ts';
 import { lazily } from '../base/lazily.ts';
-import { UsageError } from '../base/errors.ts';
+import { naming, UsageError } from '../base/errors.ts';
 import { readUserFile, UntrustedFile } from '../base/private-files.ts';
 import type { World } from '../base/world.ts';
 import { isLoopback } from '../client/client.ts';
@@ -58,8 +58,13 @@ function readAuthority(settings: Sources): string | undefined {
   }
 }
 
+/** Reads a limit in milliseconds. @throws {UsageError} naming its source */
+export function readLimit({ value, source }: Sourced): number {
+  return naming(source, () => parseLimit(value));
+}
+
 function readIdleTimeout({ timeout }: Sources): number {
-  return timeout ? parseLimit(timeout.value) : usualTimeout;
+  return timeout ? readLimit(timeout) : usualTimeout;
 }
 
 /** The senders of one run of the program: created when first used, shared by all clients. */
