@@ -50,6 +50,8 @@ export interface Voice {
   say: (message: string, kind?: 'note' | 'warning') => void;
   /** Number of repeated requests. */
   retried: number;
+  /** Everything on stderr is JSON lines. */
+  readonly isJson: boolean;
 }
 
 /** Everything that commands can use. Clients and settings are created on first use. */

@@ -125,13 +125,16 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   const listed = isResumed ? readListed(files.list) : { placed: [], done: new Map<string, string>() };
   const left = isResumed ? Math.max(stored.updated, statSync(files.list, { throwIfNoEntry: false })?.mtimeMs ?? 0) : Infinity;
   let current = stored;
-  let { doneItems, doneBytes, items, bytes } = stored;
+  let { items, bytes } = stored;
+  // Items that are done are counted again as the run passes them: until then, the counts of the earlier run hold.
+  let [doneItems, doneBytes] = [0, 0];
   let last = readClock();
   let descriptor: number | undefined;
   let isClosed = false;
 
   function save(change: Partial<Stored> = {}): void {
-    current = { ...current, ...change, doneItems, doneBytes, items, bytes, updated: now() };
+    const counts = { doneItems: Math.max(stored.doneItems, doneItems), doneBytes: Math.max(stored.doneBytes, doneBytes) };
+    current = { ...current, ...change, ...counts, items, bytes, updated: now() };
     last = readClock();
     tryToKeep(() => writeStored(files.entry, current));
   }
@@ -250,8 +253,7 @@ function claimEntry({ locate, now, pid, own }: Store, id: string): Entry | undef
     if (stored === undefined) return undefined;
     if (isInUse(stored, pid))
       throw new InUseError(`${id} is in use by process ${stored.pid}`, { hint: 'wait for that process to end, or interrupt it' });
-    // Items that are done are counted again as the run passes them.
-    const mine = { ...stored, ...own, doneItems: 0, doneBytes: 0, pids: [...new Set([...stored.pids, pid])] };
+    const mine = { ...stored, ...own, pids: [...new Set([...stored.pids, pid])] };
     writeStored(files.entry, mine);
     return mine;
   });

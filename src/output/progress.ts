@@ -163,6 +163,7 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   const totals = new Totals();
   const started = now();
   const rate = createRate();
+  rate.add(started, 0);
   const bottom = createBottomLines(err);
   let isClosed = false;
 

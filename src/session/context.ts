@@ -131,7 +131,7 @@ export function createContext(
   const { fail, notesAsJson } = reporting;
   const write = (kind: NoteKind) => (message: string) => writeNote(world.stderr, kind, message, notesAsJson);
   const refuse = (name: string) => (problem: string) => refuseFolder(world, name, problem, notesAsJson);
-  const voice: Voice = { say: (message, kind = 'note') => write(kind)(message), retried: 0 };
+  const voice: Voice = { say: (message, kind = 'note') => write(kind)(message), retried: 0, isJson: notesAsJson };
   const profiles = openProfiles(paths.config, refuse('configuration'));
   const state = openState(paths.state, refuse('state folder'));
 

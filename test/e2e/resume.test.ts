@@ -73,6 +73,29 @@ test('a tree that was interrupted is named, listed, and goes on without what is 
   expect([(await names('one')).length, await list(), readdirSync(journal)]).toEqual([12, [], []]);
 });
 
+test('a resumption that fails before it begins keeps the work and its counts', { timeout: 60_000 }, async () => {
+  user.write('large', randomBytes(12 * 1024 * 1024));
+  await user.shell('cloud stor put -p large denied/large && cloud stor put -r tree denied/tree');
+  const left = [
+    () => user.shell('timeout -s INT 3 cloud stor get denied/large back --bwlimit 2M'),
+    () => interrupt('SIGINT', 6, 'get', '-r', 'denied/tree', 'tree-back', '--bwlimit', '200K'),
+  ];
+  for (const leave of left) {
+    await leave();
+    const [row] = await user.json<(Row & { doneBytes: number })[]>('resume', '--columns', 'all');
+    const id = row?.id ?? 'absent';
+    const kept = readdirSync(user.home).filter((name) => name.includes('.part'));
+    for (const option of ['--ca=absent.pem', '--key-id=aa:bb', '--stor-url=http://127.0.0.1:1']) {
+      expect((await user.here(['resume', id, option, '--retries', '0'])).code).toBeGreaterThan(0);
+      expect(await user.json('resume', '--columns', 'all')).toMatchObject([{ id, done: row?.done, doneBytes: row?.doneBytes }]);
+    }
+    expect(readdirSync(user.home).filter((name) => name.includes('.part'))).toEqual(kept);
+    const { code, stderr } = await user.here(['resume', id, '-j']);
+    expect([code, stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))]).toEqual([0, []]);
+    expect(await list()).toEqual([]);
+  }
+});
+
 test('a run that succeeds at once leaves nothing', async () => {
   expect((await user.here(['stor', 'put', '-r', 'tree', 'quick', '-q'])).code).toBe(0);
   expect(readdirSync(journal)).toEqual([]);

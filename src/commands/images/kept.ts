@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { CloudError, InterruptedError, NetworkError, PartialError, setHint } from '../../base/errors.ts';
+import { CloudError, InterruptedError, isOfAccess, NetworkError, PartialError, setHint } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 
@@ -29,7 +29,7 @@ export async function* keepInJournal<T>(
     yield* run(entry);
     isOver = true;
   } catch (error) {
-    isOver = !(await mayGoOn(error));
+    isOver = !((entry.isResumed && isOfAccess(error)) || (await mayGoOn(error)));
     throw isOver || entry.id === '' || !(error instanceof CloudError) ? error : addHint(error, entry.id);
   } finally {
     entry.close(isOver);

@@ -1,7 +1,7 @@
 import { readClock } from '../../base/clock.ts';
 import type { Context } from '../../cli/command.ts';
 import { choice, duration, flag, number, size, type Values, withTopic } from '../../cli/parameters.ts';
-import { ClosedPipe, PartialError, SilentServiceError, UsageError } from '../../base/errors.ts';
+import { ClosedPipe, isOfAccess, PartialError, SilentServiceError, UsageError } from '../../base/errors.ts';
 import { createThrottle, silent, type Engine, type Monitor } from '../../transfer/engine.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { mayPass } from '../../transfer/retry.ts';
@@ -94,6 +94,8 @@ export interface Tally extends SyncReport {
   readonly done: number;
   /** True if a later run may succeed where some item failed. */
   readonly isOpen: boolean;
+  /** True if some item failed because of the settings, keys or rights of the user. */
+  readonly isDenied: boolean;
   /** @throws {PartialError} if anything failed */
   finish(): void;
 }
@@ -103,12 +105,13 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
   let failed = 0;
   let done = 0;
   let lastCode = 0;
-  let isOpen = false;
+  let [isOpen, isDenied] = [false, false];
   async function report(error: unknown, failing?: string | RemotePath): Promise<void> {
     // Without a reader of the output, the work need not continue.
     if (only || world.interrupted.aborted || error instanceof ClosedPipe) throw error;
     failed += 1;
     isOpen ||= mayPass(error);
+    isDenied ||= isOfAccess(error);
     const item = typeof failing === 'object' ? printRemotePath(failing) : failing;
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);
@@ -148,6 +151,9 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
     },
     get isOpen() {
       return isOpen;
+    },
+    get isDenied() {
+      return isDenied;
     },
     finish: () => {
       if (failed > 0) throw describeFailures();

@@ -1,7 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { createContradiction } from '../../base/errors.ts';
 import { canDraw } from '../../output/bottom-lines.ts';
-import { saysJson } from '../../output/notes.ts';
 import type { ProgressMode } from '../../output/progress.ts';
 import { silent, type Monitor } from '../../transfer/engine.ts';
 import type { TransferValues } from './engine.ts';
@@ -40,7 +39,7 @@ export async function monitorTransfers(context: Context, values: ProgressValues)
     now: world.now,
     mode,
     ...(values.progressInterval !== undefined && { interval: values.progressInterval }),
-    isJson: saysJson({ ...global }),
+    isJson: voice.isJson,
     isQuiet: global.quiet,
     countRetries: () => voice.retried,
   });

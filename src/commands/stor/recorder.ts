@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { checkInterrupted, InterruptedError, NetworkError, PartialError, setHint } from '../../base/errors.ts';
+import { checkInterrupted, InterruptedError, isOfAccess, NetworkError, PartialError, setHint } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
@@ -92,9 +92,9 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
   };
 }
 
-/** True if failed work stays in the journal: the user interrupted it, or a later run may succeed. */
-function isLeft(error: unknown): boolean {
-  return error instanceof InterruptedError || mayPass(error);
+/** True if failed work stays in the journal: the user interrupted it, or a later run may succeed. What an earlier run did is kept. */
+function isLeft(error: unknown, entry: Entry | undefined, isDenied = isOfAccess(error)): boolean {
+  return error instanceof InterruptedError || mayPass(error) || (isDenied && entry?.isResumed === true);
 }
 
 /** Runs work for a single item, which is recorded in the journal if it is large. */
@@ -106,7 +106,7 @@ export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, s
       throw error;
     });
   } catch (error) {
-    isOver = !isLeft(error);
+    isOver = !isLeft(error, recorder.entry);
     throw isOver ? error : recorder.explain(error);
   } finally {
     await recorder.close(isOver);
@@ -121,7 +121,7 @@ export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, s
 export async function* recordWork<T>(
   recorder: Recorder,
   begins: boolean,
-  tally: Pick<Tally, 'isOpen' | 'finish'>,
+  tally: Pick<Tally, 'isOpen' | 'isDenied' | 'finish'>,
   work: () => AsyncIterable<T>,
 ): AsyncGenerator<T> {
   // The consumer of the rows may stop early: then the rest is not done.
@@ -132,7 +132,7 @@ export async function* recordWork<T>(
     tally.finish();
     isOver = true;
   } catch (error) {
-    isOver = !(isLeft(error) || tally.isOpen);
+    isOver = !(tally.isOpen || isLeft(error, recorder.entry, tally.isDenied || isOfAccess(error)));
     throw isOver ? error : recorder.explain(error);
   } finally {
     await recorder.close(isOver);

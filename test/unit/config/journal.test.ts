@@ -47,3 +47,17 @@ test('the next run finds what was noted, and removes the entry when all is done'
   next?.close(true);
   expect(readdirSync(join(folder, 'resume')).filter((name) => name.includes(entry.id))).toEqual([]);
 });
+
+test('a run that ends before it passes what is done keeps the counts of the earlier run', () => {
+  const entry = begin();
+  entry.add(2, 500);
+  entry.close(false);
+  const next = journal.claim(entry.id);
+  next?.add(0, 100);
+  next?.close(false);
+  expect(journal.list()).toMatchObject([{ doneItems: 2, doneBytes: 500 }]);
+  const last = journal.claim(entry.id);
+  last?.add(3, 700);
+  last?.close(false);
+  expect(journal.list()).toMatchObject([{ doneItems: 3, doneBytes: 700 }]);
+});

@@ -4,7 +4,7 @@ import { createNotices } from '../../../src/session/voice.ts';
 /** Notes on requests that get no response, by a clock that the test moves. */
 
 const said: string[] = [];
-const voice = { say: (message: string) => void said.push(message), retried: 0 };
+const voice = { say: (message: string) => void said.push(message), retried: 0, isJson: false };
 const waiting = 'still waiting for a response from cloud.example.com';
 
 beforeEach(() => {

@@ -140,7 +140,7 @@ export async function runLine({ context, yes }: Lines, number: number, text: str
       failures.push({ ...(item !== undefined && { item }), ...told.error });
       return told.exitCode;
     };
-    const own = { args: parsed.args, options, note: say, warn: say, voice: { say, retried: 0 }, fail };
+    const own = { args: parsed.args, options, note: say, warn: say, voice: { say, retried: 0, isJson: true }, fail };
     // Members of a context are lazy getters: they are inherited, not copied, which would also take longer for each line than parsing it.
     const invocation = Object.assign(Object.create(context) as Context, own);
     const exitCode = await collect(await declared.run(invocation as never), results);
