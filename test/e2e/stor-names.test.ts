@@ -64,6 +64,11 @@ describe('what removes or changes', () => {
     expect(await list('many')).toHaveLength(3);
   });
 
+  it('rm counts a removed tree beside a path that is missing', async () => {
+    await fill('counted', 'a', 'b');
+    expect((await run('rm', '-yr', 'counted', 'missing')).stderr).toContain('1 of 2 failed');
+  });
+
   it('rm --missing-ok takes what is gone for done; a hint names --paths-from for -', async () => {
     await fill('gone', 'a');
     expect(await run('rm', '-yf', 'gone/a', 'gone/b')).toMatchObject({ code: 0, stderr: 'Deleted /demo/stor/gone/a\n' });

@@ -173,6 +173,7 @@ async function removeTarget(
       kept: (at: RemotePath) => void tally.fail(createYoungError(at)),
     };
     await removeTree(engine, path, filter, report, until);
+    if (tally.failed === before) tally.pass();
     return tally.failed === before ? { path: shown, type, entries, ...(!isGone && { remains: true }) } : undefined;
   }
   return await tally.attempt(shown, async () => {
