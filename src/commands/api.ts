@@ -51,6 +51,17 @@ async function* printResponse(response: HttpResponse, body: ByteStream, isShown:
   yield* body;
 }
 
+/** The response is printed unchanged: only JSON can be filtered. @throws {UsageError} for options that would have no effect */
+function assertUnformatted({ global }: Context): void {
+  const { output, columns, sort } = global;
+  const odd = columns !== undefined ? '--columns' : sort !== undefined ? '--sort' : undefined;
+  const isJson = output === undefined || output === 'json' || (output === 'jsonl' && global.jq !== undefined);
+  if (odd !== undefined || !isJson)
+    throw new UsageError(`${odd ?? `-o ${output}`} has no effect: cloud api prints the response unchanged`, {
+      hint: 'to select fields of JSON: --jq EXPR',
+    });
+}
+
 const call = command({
   summary: 'Send any signed request and print the response unchanged',
   description:
@@ -67,6 +78,7 @@ const call = command({
     paginate: flag('Read all pages of a listing of the object storage; print one record per line'),
   },
   run: async (invocation) => {
+    assertUnformatted(invocation);
     const { args, options, world } = invocation;
     const method = args.path === undefined ? 'GET' : args.method.toUpperCase();
     const path = args.path ?? args.method;

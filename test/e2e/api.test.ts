@@ -104,3 +104,17 @@ test('every line that a hint names works', async () => {
     expect([line, (await user.shell(line)).code]).toEqual([line, 0]);
   }
 });
+
+test('output options that would have no effect are refused', async () => {
+  for (const words of [
+    ['-o', 'csv'],
+    ['-o', 'name'],
+    ['-o', 'jsonl'],
+    ['--columns', 'name'],
+    ['--sort', 'name'],
+  ]) {
+    const { code, stdout, stderr } = await user.here(['api', '/my/keys', ...words]);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('has no effect: cloud api prints the response unchanged')]);
+  }
+  expect((await user.cloud(['api', '/my/keys', '-o', 'json', '--jq', 'length'])).stdout).toBe('1\n');
+});
