@@ -6,8 +6,8 @@ import { CurlPrinted } from './session/curl.ts';
 import { assertExactArguments } from './cli/exact-arguments.ts';
 import { parsePlainLine, runCommand, type Parsed } from './cli/plain-line.ts';
 import type { Extension } from './cli/extend.ts';
-import { findCommand, findNoun, type Found } from './cli/tree.ts';
-import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './base/errors.ts';
+import { findCommand, findFirstWord, findNoun, type Found } from './cli/tree.ts';
+import { ClosedPipe, createContradiction, exitCodes, explain, InterruptedError, UsageError } from './base/errors.ts';
 import { colourEnabled } from './output/colour.ts';
 import type { Sources } from './config/settings.ts';
 import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
@@ -157,11 +157,12 @@ async function showResult(
   await result.afterwards?.();
 }
 
-/** The alias or plugin that the first word names; undefined for commands of the program and unknown words. */
+/** The alias or plugin that the first word after global options names; undefined for commands of the program and unknown words. */
 async function extend(world: World): Promise<Extension | undefined> {
-  const [word = ''] = world.argv;
-  if (word === '' || word.startsWith('-') || findNoun(nouns, word)) return undefined;
-  return (await import('./cli/extend.ts')).findExtension(word, world);
+  const at = findFirstWord(world.argv);
+  const word = at < 0 ? '' : (world.argv[at] ?? '');
+  if (word === '' || findNoun(nouns, word)) return undefined;
+  return (await import('./cli/extend.ts')).findExtension(word, at, world);
 }
 
 /** Runs one command line and returns the exit code. Reports all errors, in one line each. */
@@ -207,7 +208,7 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     const extension = await extend(world);
-    if (extension?.kind === 'plugin') return await (await import('./cli/extend.ts')).runPlugin(extension.file, world);
+    if (extension?.kind === 'plugin') return await (await import('./cli/extend.ts')).runPlugin(extension.file, extension.argv, world);
     const found = await findCommand(nouns, extension?.argv ?? world.argv);
     if (found.wantsVersion) {
       await show(text(`cloud ${describeBuild()}, Node.js ${world.release}, ${world.system}`), globals, world);
@@ -227,6 +228,10 @@ export async function run(world: World): Promise<number> {
     assertExactArguments(world);
     if (globals['noInput'] === true) (await import('./cli/prompt.ts')).forbidQuestions(world);
     await checkFields(found.node, globals);
+    if (globals['json'] === true && globals['output'] !== undefined && globals['output'] !== 'json')
+      throw createContradiction('-j', `-o ${String(globals['output'])}`);
+    if (world.env['CLOUD_OUTPUT'] || world.env['CLOUD_COLUMNS'])
+      (await import('./cli/output-defaults.ts')).assertDefaults(globals, world.env);
     const filter = await findFilter(globals, world);
     /** A filter needs JSON output; errors are JSON only if the user requested it. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;

@@ -35,6 +35,19 @@ export function writeColumns(columns: ReadonlyMap<string, string>): string {
   return [...columns].map(([command, list]) => `${command}=${list}`).join(';');
 }
 
+/** True if the command line has a format, or JSON by `-j` or `--jq`. */
+function hasFormat(globals: Readonly<Record<string, unknown>>): boolean {
+  return globals['json'] === true || globals['output'] !== undefined || globals['jq'] !== undefined;
+}
+
+/** Checks the defaults in the environment before a command does anything. @throws {UsageError} unless they have the right form */
+export function assertDefaults(globals: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>): void {
+  const read = (name: string): Sourced => ({ value: env[name] ?? '', source: `environment ${name}` });
+  const [format, columns] = [read('CLOUD_OUTPUT'), read('CLOUD_COLUMNS')];
+  if (format.value !== '' && !hasFormat(globals)) checkFormat(format);
+  if (globals['columns'] === undefined) readColumns(columns);
+}
+
 /** Formats that consist of columns. */
 const columned = ['table', 'csv', 'tsv'];
 
@@ -55,8 +68,7 @@ interface Chosen {
 function chooseDefaults(globals: Shown['globals'], command: string, { defaultOutput, defaultColumns }: Sources, warn: Warn): Chosen {
   let format: string | undefined;
   try {
-    const isChosen = globals['json'] === true || globals['output'] !== undefined || globals['jq'] !== undefined;
-    if (!isChosen && defaultOutput) format = checkFormat(defaultOutput);
+    if (!hasFormat(globals) && defaultOutput) format = checkFormat(defaultOutput);
     const effective = globals['json'] === true ? 'json' : (format ?? ((globals['output'] ?? 'table') as string));
     const hasColumns = columned.includes(effective) && globals['columns'] === undefined && globals['long'] !== true;
     return { ...(format && { format }), ...(hasColumns && defaultColumns && { columns: readColumns(defaultColumns).get(command) }) };

@@ -64,6 +64,17 @@ function createUnknownError(path: readonly string[], word: string, names: readon
   return new UsageError(`"${word}" is not a command of ${line}`, { hint });
 }
 
+/** The position of the first word that is neither an option nor the value of one; -1 if there is none before `--`. */
+export function findFirstWord(argv: readonly string[]): number {
+  for (let at = 0; at < argv.length; at += 1) {
+    const word = argv[at] ?? '';
+    if (word === '--') return -1;
+    if (!word.startsWith('-') || word === '-') return at;
+    if (valued().has(word)) at += 1;
+  }
+  return -1;
+}
+
 /** Resolves the words of a command line to a command. Loads only the noun that is named. */
 export async function findCommand(nouns: readonly Noun[], argv: readonly string[]): Promise<Found> {
   const found: Found = { path: [], node: undefined, rest: [], wantsHelp: false, wantsVersion: false };

@@ -3,7 +3,10 @@ import { extensionName } from '../cli/extend.ts';
 import { many, one } from '../cli/parameters.ts';
 import { createAbsentError } from '../cli/named.ts';
 import { createAttempts } from '../cli/attempts.ts';
+import { finishChanges, showRows, wantsRows } from '../cli/rows.ts';
 import { listCommand } from '../cli/shapes.ts';
+import { record } from '../output/kinds.ts';
+import { splitWords as splitShellWords } from './stor/run/words.ts';
 import { quoteShell } from '../base/quote.ts';
 import { findNoun } from '../cli/tree.ts';
 import { openAliases, splitWords } from '../config/aliases.ts';
@@ -30,7 +33,10 @@ export const alias = group({
       summary: 'Set an alias for a command line',
       aliases: ['create', 'add'],
       arguments: { name: one('Name of lowercase letters, digits and dashes'), line: one('Command line without cloud, as one argument') },
-      run: async ({ args, paths, note }) => {
+      fields: ['name', 'line'],
+      changes: true,
+      run: async (invocation) => {
+        const { args, paths, note } = invocation;
         const { name, line } = args;
         if (!extensionName.test(name))
           throw new UsageError(`"${name}" is not a valid alias`, { hint: 'use lowercase letters, digits and dashes' });
@@ -41,9 +47,11 @@ export const alias = group({
         const [first = ''] = splitWords(line);
         if (!findNoun(nouns, first))
           throw new UsageError(`"${first}" is not a command of cloud`, { hint: `cloud alias set ${name} 'images list --os linux'` });
+        // Refuses shell syntax, such as a pipe, which would become an argument of the command.
+        splitShellWords(line);
         openAliases(paths.config).set(name, line);
         note(`cloud ${name} now runs cloud ${line}`);
-        return undefined;
+        return wantsRows(invocation) ? record({ name, line }, { id: 'name' }) : undefined;
       },
       examples: [
         { line: "cloud alias set linux 'images list --os linux'", help: 'Then: cloud linux -j' },
@@ -54,16 +62,18 @@ export const alias = group({
       summary: 'Delete aliases',
       aliases: ['rm'],
       arguments: { name: many('Name of an alias', { values: 'alias' }) },
+      fields: ['name'],
+      changes: true,
       run: async (invocation) => {
         const { args, paths, note } = invocation;
         const aliases = openAliases(paths.config);
         const attempts = createAttempts(invocation, args.name.length);
-        await attempts.each(args.name, async (name) => {
+        const deleted = attempts.rows(args.name, async (name) => {
           if (!aliases.remove(name)) throw createAbsentError('alias', name, aliases.list().keys(), 'cloud alias list');
           note(`Deleted alias ${name}`);
+          return { name };
         });
-        attempts.finish();
-        return undefined;
+        return await showRows(invocation, finishChanges(invocation, deleted), { columns: ['name'], id: 'name' });
       },
       examples: [
         { line: 'cloud alias delete linux', help: 'One' },

@@ -46,6 +46,24 @@ test('an option that takes one value is refused twice; --no-input never asks', a
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('Nothing was done: --no-input is given\nhint: add --yes')]);
 });
 
+test.each([
+  ...['profile', 'account', 'user', 'role', 'key-id', 'key-file', 'url', 'stor-url', 'api-version', 'ca', 'timeout', 'max-time', 'retries'],
+  ...['max-requests-per-second', 'columns', 'sort'],
+])('--%s without a value is refused, as an unset variable gives it', async (name) => {
+  for (const words of [[`--${name}=`], [`--${name}`, '']]) {
+    const { code, stderr } = await user.here(['keys', 'list', ...words], { env: { CLOUD_PROFILE: '', CLOUD_ROLE: '' } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`: --${name}: the value is empty\nhint: probably an unset variable`)]);
+  }
+});
+
+test.each([
+  [{ CLOUD_TIMEOUT: 'abc' }, [], 'environment CLOUD_TIMEOUT: "abc" is not a duration'],
+  [{}, ['--max-time', 'abc'], 'option --max-time: "abc" is not a duration'],
+])('a limit that is no duration is named with its source', async (env, words, message) => {
+  const { code, stderr } = await user.here(['keys', 'list', ...words], { env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
 test('at most so many requests are sent per second', async () => {
   const words = ['stor', 'stat', 'a', 'b', 'c', 'd', 'e', 'f'];
   for (const name of words.slice(2)) await user.here(['stor', 'mkdir', name]);
@@ -68,6 +86,13 @@ test('aliases stand for command lines, and programs on the PATH are commands', a
   });
   expect((await user.here(['alias', 'set', 'images', 'keys list'])).stderr).toContain('"images" is a command of cloud');
   expect((await user.here(['alias', 'set', 'x', 'nonsense'])).code).toBe(2);
+  for (const words of [['-q'], ['--profile', 'local'], ['-o', 'json']]) expect((await user.here([...words, 'linux', '-H'])).code).toBe(0);
+  const pipe = await user.here(['alias', 'set', 'pipe', 'images list | head']);
+  expect([pipe.code, pipe.stderr]).toEqual([2, expect.stringContaining('"|" is shell syntax')]);
+  expect(await user.json('alias', 'set', 'mine', 'images list')).toEqual({ name: 'mine', line: 'images list' });
+  expect(await user.json('alias', 'delete', 'mine')).toEqual([{ name: 'mine' }]);
+  expect(await user.json('profile', 'use', 'local')).toEqual({ name: 'local' });
+  expect((await user.here(['images', 'list', '-j', '-o', 'table'])).stderr).toContain('-j and -o table cannot be combined');
   expect((await user.here(['alias', 'delete', 'linux'])).code).toBe(0);
   expect((await user.here(['linux'])).code).toBe(2);
   mkdirSync(join(user.home, 'plugins'));
@@ -75,6 +100,7 @@ test('aliases stand for command lines, and programs on the PATH are commands', a
   chmodSync(file, 0o755);
   const env = { PATH: `${join(user.home, 'plugins')}:${process.env['PATH'] ?? ''}` };
   expect(await user.cloud(['hello', 'you', '-j'], { env })).toMatchObject({ code: 7, stdout: 'hello you -j\n' });
+  expect((await user.cloud(['-q', '--profile', 'local', 'hello', 'you'], { env })).stdout).toBe('hello -q --profile local you\n');
   // A relative folder is not trusted.
   expect((await user.cloud(['hello'], { env: { PATH: 'plugins' } })).code).toBe(2);
 });

@@ -38,12 +38,18 @@ describe('output defaults of a profile', () => {
     expect((await run('env')).stdout).toContain("export CLOUD_OUTPUT=jsonl\nexport CLOUD_COLUMNS='images list=name,os'\n");
   });
 
-  test('come from the environment as well; what cannot serve is said and left aside', async () => {
+  test('come from the environment as well; one of another form is refused before anything is done', async () => {
     const yaml = await user.here(['keys', 'list'], { env: { CLOUD_OUTPUT: 'yaml' } });
     expect(yaml.stdout).toMatch(/^- name: demo@local/);
-    const wrong = await user.here(['keys', 'list'], { env: { CLOUD_OUTPUT: 'yamll' } });
-    expect([wrong.code, wrong.stderr]).toEqual([0, expect.stringContaining('environment CLOUD_OUTPUT: "yamll" is not one of table')]);
-    expect(wrong.stdout).toMatch(/^NAME/);
+    for (const [env, message] of [
+      [{ CLOUD_OUTPUT: 'yamll' }, 'environment CLOUD_OUTPUT: "yamll" is not one of table'],
+      [{ CLOUD_COLUMNS: 'name,os' }, 'environment CLOUD_COLUMNS: "name,os" is not COMMAND=COLUMNS'],
+    ] as const) {
+      const wrong = await user.here(['stor', 'mkdir', 'not-made'], { env });
+      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect((await run('stor', 'stat', 'not-made')).code).toBe(3);
+    }
+    expect((await user.here(['keys', 'list', '-j'], { env: { CLOUD_OUTPUT: 'yamll' } })).code).toBe(0);
     const sums = await user.here(['stor', 'put', '-P', '0', '-', 'y'], { input: 'x' });
     expect(sums.code).toBe(2);
   });

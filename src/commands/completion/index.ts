@@ -4,9 +4,10 @@ import { printFish } from '../../cli/completion/fish.ts';
 import { readWords, type Words } from '../../cli/completion/words.ts';
 import { printZsh } from '../../cli/completion/zsh.ts';
 import { flag } from '../../cli/parameters.ts';
+import { wantsRows } from '../../cli/rows.ts';
 import { loadNouns } from '../../cli/tree.ts';
 import { createContradiction } from '../../base/errors.ts';
-import { text } from '../../output/kinds.ts';
+import { record, text } from '../../output/kinds.ts';
 import { nouns } from '../index.ts';
 import { install, uninstall, type Shell } from './install.ts';
 
@@ -21,11 +22,15 @@ function shellCommand(shell: Shell, spec: Pick<AnyCommand, 'summary' | 'descript
   return command({
     ...spec,
     options,
-    run: async ({ options: { install: installs, uninstall: removes }, world, note }) => {
+    fields: ['shell', 'change'],
+    run: async (invocation) => {
+      const { world, note } = invocation;
+      const { install: installs, uninstall: removes } = invocation.options;
       if (installs && removes) throw createContradiction('--install', '--uninstall');
       if (!installs && !removes) return text(printers[shell](readWords(await loadNouns(nouns))));
       for (const line of (removes ? uninstall : install)(shell, world)) note(line);
-      return undefined;
+      const done = { shell, change: removes ? 'uninstalled' : 'installed' };
+      return wantsRows(invocation) ? record(done, { id: 'shell' }) : undefined;
     },
   });
 }

@@ -3,6 +3,7 @@ import { flag, maybe, one, text } from '../../cli/parameters.ts';
 import { deleteCommand, listCommand } from '../../cli/shapes.ts';
 import { profileSettings, resolveSettings, settings, type Setting } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
+import { wantsRows } from '../../cli/rows.ts';
 import { record, records, text as plainText, type Output } from '../../output/kinds.ts';
 import type { Profile } from '../../config/profiles.ts';
 import { readColumns, writeColumns } from '../../cli/output-defaults.ts';
@@ -129,10 +130,13 @@ const edit = command({
 const use = command({
   summary: 'Make a profile the current one',
   arguments: { name: one('Name of the profile', { values: 'profile' }) },
-  run: async ({ args, profiles, note }) => {
-    profiles.use(args.name);
-    note(`Now using profile ${args.name}`);
-    return undefined;
+  fields: ['name'],
+  changes: true,
+  run: async (invocation) => {
+    const { name } = invocation.args;
+    invocation.profiles.use(name);
+    invocation.note(`Now using profile ${name}`);
+    return wantsRows(invocation) ? record({ name }, { id: 'name' }) : undefined;
   },
   examples: [
     { line: 'cloud profile use work', help: 'For all further commands' },
