@@ -1,7 +1,6 @@
 import type { ByteStream } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin } from '../../cli/input.ts';
-import { streamLines } from '../../cli/lines.ts';
 import { sliceList } from '../../base/batches.ts';
 import { InterruptedError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -40,6 +39,7 @@ function readInputPath(text: string, account: string): string {
 async function* readStdin({ account, world }: JobContext, stream: ByteStream): AsyncGenerator<string[]> {
   let piece: string[] = [];
   let number = 0;
+  const { streamLines } = await import('../../cli/lines.ts');
   try {
     for await (const text of streamLines(stream, 'stdin')) {
       number += 1;

@@ -1,6 +1,5 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { splitLines } from '../../cli/lines.ts';
 import { filePath, texts, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { baseName, type RemotePath } from '../../transfer/path.ts';
@@ -20,6 +19,7 @@ export type FilterValues = Values<typeof filterOptions> & { readonly pathsFrom?:
 
 /** Reads a list of patterns. @throws {UsageError} unless it is UTF-8: a misread pattern would not exclude what it names */
 async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Promise<string[]> {
+  const { splitLines } = await import('../../cli/lines.ts');
   const lines = splitLines(await readInput(world, file), `--exclude-from ${file === '-' ? 'stdin' : file}`);
   return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }

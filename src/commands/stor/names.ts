@@ -1,6 +1,5 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { splitNames } from '../../cli/lines.ts';
 import { filePath, flag, withTopic } from '../../cli/parameters.ts';
 import { ApiError, createContradiction, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -47,6 +46,7 @@ const largestList = 256 * 1024 * 1024;
 
 /** The names in a file. @throws {UsageError} for a list that cannot be read */
 async function readList({ world }: Context, file: string): Promise<string[]> {
+  const { splitNames } = await import('../../cli/lines.ts');
   return splitNames(await readInput(world, file, largestList), `--paths-from ${file === '-' ? 'stdin' : file}`);
 }
 

@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { command, type Context } from '../../../cli/command.ts';
 import { openStdin, resolvePath } from '../../../cli/input.ts';
-import { streamLines } from '../../../cli/lines.ts';
 import { flag, one } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
 import { countOf } from '../../../base/count.ts';
@@ -33,6 +32,7 @@ interface Input {
 }
 
 async function openInput(input: Readable, name: string): Promise<Input> {
+  const { streamLines } = await import('../../../cli/lines.ts');
   const rest = streamLines(input, name);
   const first = await rest.next();
   return { first: first.done === true ? undefined : first.value, rest };
