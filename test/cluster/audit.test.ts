@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { sql } from 'kysely';
@@ -251,7 +252,7 @@ describe('changes by operators, and the command', () => {
   beforeAll(async () => {
     ({ sandbox, remove } = createSandbox());
     sandbox.write('key.pub', createRsaKey().line);
-    sandbox.write('database', `${url}\n`);
+    chmodSync(sandbox.write('database', `${url}\n`), 0o600);
     database = ['--database-file', join(sandbox.home, 'database')];
   });
   afterAll(() => remove());

@@ -32,7 +32,7 @@ beforeAll(async () => {
   ({ url, drop } = await createDatabase({ isEmpty: true }));
   chmodSync(sandbox.write('key.pem', key.privateKey.export({ type: 'pkcs8', format: 'pem' })), 0o600);
   sandbox.write('key.pub', key.line);
-  sandbox.write('database', `${url}\n`);
+  chmodSync(sandbox.write('database', `${url}\n`), 0o600);
 });
 afterAll(async () => {
   for (const child of running) child.kill('SIGKILL');

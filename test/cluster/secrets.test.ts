@@ -76,6 +76,13 @@ describe.each(commands.map(({ path, command }) => [path.join(' '), path, command
   });
 });
 
+test('a file of the database that others can read is refused', async () => {
+  const file = sandbox.write('database', 'postgresql://cloud:x@localhost:1/cloud\n');
+  chmodSync(file, 0o644);
+  const { code, stderr } = await sandbox.here(['server', 'status', '--database-file', file]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/--database-file .*other users can read[\s\S]*chmod 600/u)]);
+});
+
 test('a private key given for a public one is refused, and not repeated', async () => {
   const { url, drop } = await createDatabase();
   try {

@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -122,7 +123,7 @@ test('tasks that nobody does, a worker with all of its slots taken, and one that
 
 test('tables of another release', async () => {
   const { url, drop } = await createDatabase({ isEmpty: true });
-  home.sandbox.write('empty', `${url}\n`);
+  chmodSync(home.sandbox.write('empty', `${url}\n`), 0o600);
   const { code, stdout } = await home.sandbox.here(['server', 'status', '--database-file', join(home.sandbox.home, 'empty')]);
   expect([code, stdout]).toEqual([1, expect.stringMatching(/schema +old .*version 0, this release has \d+: cloud server migrate/u)]);
   await drop();

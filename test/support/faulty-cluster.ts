@@ -59,7 +59,7 @@ async function startCluster(): Promise<FaultyCluster> {
   await migrateDatabase(postgres, 'faults');
   chmodSync(sandbox.write('key.pem', faultyKey.privateKey.export({ type: 'pkcs8', format: 'pem' })), 0o600);
   const account = ['demo', '--email', 'demo@example.com', '--public-key', sandbox.write('key.pub', faultyKey.line)];
-  sandbox.write('database', postgres.url('faults'));
+  chmodSync(sandbox.write('database', postgres.url('faults')), 0o600);
   await sandbox.json('server', 'accounts', 'create', ...account, '--database-file', join(home, 'database'));
   const { bytes, storeGate } = await chooseBytes(sandbox);
   const first = await findPorts(6);

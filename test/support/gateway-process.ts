@@ -70,7 +70,7 @@ export async function openGatewayHome(given?: Awaited<ReturnType<typeof createDa
   const running: ChildProcess[] = [];
   chmodSync(sandbox.write('key.pem', key.privateKey.export({ type: 'pkcs8', format: 'pem' })), 0o600);
   sandbox.write('key.pub', key.line);
-  sandbox.write('database', `${url}\n`);
+  chmodSync(sandbox.write('database', `${url}\n`), 0o600);
   const database = ['--database-file', join(sandbox.home, 'database')];
   const places = [...database, '--bytes', `file://${sandbox.home}/bytes`];
   const owner = ['alice', '--email', 'alice@example.com', '--public-key', join(sandbox.home, 'key.pub')];

@@ -48,7 +48,7 @@ export async function openMovingCluster(places: number, words: readonly string[]
   const key = createRsaKey();
   const keyFile = sandbox.write('key.pem', key.privateKey.export({ type: 'pkcs8', format: 'pem' }));
   chmodSync(keyFile, 0o600);
-  sandbox.write('database', `${url}\n`);
+  chmodSync(sandbox.write('database', `${url}\n`), 0o600);
   const named = ['--database-file', join(home, 'database')];
   const owner = ['demo', '--email', 'demo@example.com', '--public-key', sandbox.write('key.pub', key.line)];
   const run: MovingCluster['run'] = (program, ...given) => runProgram(sandbox, program, ['server', ...given, ...named]);

@@ -180,7 +180,7 @@ export const kubernetesManifest = [
   '            - { name: tls, mountPath: /etc/cloud/tls }',
   '            - { name: contents, mountPath: /srv/cloud }',
   '      volumes:',
-  '        - { name: database, secret: { secretName: cloud-database } }',
+  '        - { name: database, secret: { secretName: cloud-database, defaultMode: 0400 } }',
   '        - { name: tls, secret: { secretName: cloud-tls } }',
   '        - { name: contents, persistentVolumeClaim: { claimName: cloud-contents } }',
   '---',

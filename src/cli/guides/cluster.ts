@@ -58,7 +58,9 @@ export const cluster: Guide = {
             'cloud server migrate --database-file /etc/cloud/database',
           ],
         },
-        'The file contains the URL, such as `postgresql://cloud:PASSWORD@db.example.com/cloud`, and must be readable only by its owner. A password in `--database` is rejected, because every user of the machine could read it. You can also set the variable `CLOUD_SERVER_DATABASE`, or put the password into the file that `PGPASSFILE` names.',
+        'The file contains the URL, such as `postgresql://cloud:PASSWORD@db.example.com/cloud`, and must be readable only by its owner, or also by its group. Write special characters of a password percent-encoded: `@` as `%40`, `#` as `%23`. A password in `--database` is rejected, because every user of the machine could read it. You can also set the variable `CLOUD_SERVER_DATABASE`, or put the password into the file that `PGPASSFILE` names.',
+        'As for `psql`, `sslmode` in the URL or the variable `PGSSLMODE` decides about encryption. `prefer`, the default, encrypts if the server offers it, without checking who the server is; `require` refuses a server without encryption; `verify-ca` also checks its certificate by the authority in `sslrootcert=FILE`, and `verify-full` the name of the host too, by default with the authorities that Node.js knows. Use `verify-full` on a network that others can reach:',
+        { lines: ['postgresql://cloud:PASSWORD@db.example.com/cloud?sslmode=verify-full&sslrootcert=/etc/cloud/database-ca.pem'] },
         'Acknowledged changes are as durable as PostgreSQL makes them: leave `fsync` and `synchronous_commit` on. To survive the loss of a machine, make the primary wait for a standby (`synchronous_standby_names`). A gateway has one database address. After a failover this address must lead to the new primary, through a virtual address, haproxy or pgbouncer.',
         'A pooler in transaction mode needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout`. It delivers no notifications, so gateways and workers poll for new tasks about once a second. Behind a pooler that does not support named prepared statements (`max_prepared_statements` of pgbouncer), none are used.',
       ],
@@ -81,7 +83,7 @@ export const cluster: Guide = {
         'In `/etc/systemd/system/cloud-gateway.service` on each machine:',
         { lines: files.gatewayUnit },
         { lines: ['sudo systemctl enable --now cloud-gateway', 'journalctl -u cloud-gateway -o cat | head'] },
-        'With `-j` the log is JSON Lines; the first line shows the addresses. On SIGTERM a gateway finishes its requests in progress and exits. The public URLs are the URLs that clients use, through the load balancer. All gateways use the same certificate, which must be valid for the host of these URLs. Jobs run commands of users, so they are off on a gateway that other machines can reach; `--allow-jobs` turns them on, in a sandbox.',
+        'With `-j` the log is JSON Lines; the first line shows the addresses. On SIGTERM a gateway finishes its requests in progress and exits; those that take longer than `--drain-timeout`, 30 seconds by default, are cut, and the log says how many. `TimeoutStopSec` must be longer than `--drain-wait` and `--drain-timeout` together. The public URLs are the URLs that clients use, through the load balancer. All gateways use the same certificate, which must be valid for the host of these URLs. Jobs run commands of users, so they are off on a gateway that other machines can reach; `--allow-jobs` turns them on, in a sandbox.',
         'The admin port serves plain HTTP: `/--live` succeeds while the process responds, `/--ready` while the gateway should receive requests, and `/--metrics` is for Prometheus. Only the load balancer and the monitoring should reach this port. A gateway is also not ready while its clock is more than a minute from the clock of the database and the clock of another gateway or worker is right; `cloud_clock_skew_seconds` is the difference. `/--live` and `/--ready` do not depend on the database: while the database is down, clients get 503 with `Retry-After` instead of broken connections.',
       ],
     },
@@ -166,7 +168,7 @@ export const cluster: Guide = {
     {
       title: 'Status and checks',
       blocks: [
-        '`cloud server status` shows the gateways with the time until their leases expire, the version of the tables, contents that wait for removal, and jobs. Its exit status is 1 when there is a problem, so that a timer can report it. With `--watch` it keeps running: it updates the screen on a terminal, and prints a line for each change otherwise. `cloud server collect --dry-run` lists unreferenced contents, and `--verify` checks that every content exists.',
+        '`cloud server status` shows the gateways with the time until their leases expire, the version of the tables, contents that wait for removal, and jobs. Its exit status is 1 when there is a problem, so that a timer can report it. With `--watch` it keeps running: it updates the screen on a terminal, and prints a line for each change otherwise. `cloud server collect --dry-run` lists unreferenced contents, `--verify` checks that every content exists, and `--verify --checksum` also that no disk has damaged it.',
         { lines: ['cloud server status --database-file /etc/cloud/database'] },
       ],
     },
@@ -251,7 +253,7 @@ export const cluster: Guide = {
             ],
             [
               'GET, HEAD',
-              'ETag, size and bytes belong to one version, also while the object is replaced or deleted. The connection may break; wrong bytes are never sent.',
+              'ETag, size and bytes belong to one version, also while the object is replaced or deleted. The connection may break, but bytes of another version are never sent. Gateways do not compare checksums: bytes that a disk or the store changed are sent as they are. `cloud` and other clients that compare `Content-MD5` notice that, and `collect --verify --checksum` finds it.',
             ],
             [
               'Listings',

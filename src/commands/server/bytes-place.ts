@@ -1,10 +1,10 @@
-import { statSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
-import { readInput, resolvePath } from '../../cli/input.ts';
+import { readInput } from '../../cli/input.ts';
 import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { World } from '../../base/world.ts';
 import type { S3Credentials, S3Options } from '../../server/store/s3/options.ts';
+import { assertSecret } from './secret-file.ts';
 
 /** Options for the place of contents, for the commands of `server` that need it. */
 
@@ -75,15 +75,8 @@ function readSection(content: string): ReadonlyMap<string, string> {
   return sections.get('default') ?? only ?? new Map();
 }
 
-/** @throws {UsageError} if others can access the file or its group can write to it. Secrets of services may be readable by the group. */
-function assertSecret(file: string, path: string): void {
-  const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
-  if ((mode & 0o027) === 0) return;
-  throw new UsageError(`--bytes-credentials ${file}: other users can read or change it`, { hint: `chmod 600 ${file}` });
-}
-
 async function readCredentialsFile(world: World, file: string): Promise<S3Credentials> {
-  assertSecret(file, resolvePath(world, file));
+  assertSecret(world, '--bytes-credentials', file);
   const values = readSection((await readInput(world, file)).toString());
   const [accessKeyId = '', secretAccessKey = ''] = [values.get('aws_access_key_id'), values.get('aws_secret_access_key')];
   const sessionToken = values.get('aws_session_token');

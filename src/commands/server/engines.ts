@@ -2,6 +2,7 @@ import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { filePath, text, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
+import { assertSecret } from './secret-file.ts';
 
 /** Options for the database, for every command of `server`. */
 
@@ -12,26 +13,47 @@ export const databaseOptions = withTopic('engines', {
   databaseFile: filePath('Read the URL of the database, which may contain a password, from this file'),
 });
 
-function parseUrl(given: string, url: string): URL {
-  if (URL.canParse(url) && ['postgresql:', 'postgres:'].includes(new URL(url).protocol)) return new URL(url);
-  throw new UsageError(`${given}: must be the URL of a PostgreSQL database`, {
-    hint: 'for example postgresql://cloud@db.example.com/cloud, or postgresql:///cloud?host=/run/postgresql for a socket',
+async function checkUrl(given: string, url: string): Promise<void> {
+  const { findAddressProblem } = await import('../../server/store/postgres/address.ts');
+  const found = findAddressProblem(url);
+  if (found !== undefined) throw new UsageError(`${given}: ${found.problem}`, { hint: found.hint });
+}
+
+/** Variables of libpq, and the parameters of the URL that replace them. Those that `pg` reads itself are not here. */
+const tlsVariables = [
+  ['PGSSLMODE', 'sslmode'],
+  ['PGSSLROOTCERT', 'sslrootcert'],
+] as const;
+
+/** Adds what variables of libpq say about encryption. */
+function addVariables(url: string, env: Context['world']['env']): string {
+  const added = tlsVariables.flatMap(([variable, name]) => {
+    const value = env[variable] ?? '';
+    return value === '' || new URL(url).searchParams.has(name) ? [] : [`${name}=${encodeURIComponent(value)}`];
   });
+  return added.length === 0 ? url : `${url}${url.includes('?') ? '&' : '?'}${added.join('&')}`;
 }
 
 /**
  * Reads the URL of the database.
- * @throws {UsageError} without a PostgreSQL URL, or when the command line contains a password, which all users of the machine can see
+ * @throws {UsageError} without a PostgreSQL URL, when others can read its file, or when the command line contains a password, which all users of the machine can see
  */
 export async function readDatabase({ world }: Context, { database, databaseFile }: Values<typeof databaseOptions>): Promise<string> {
+  const complete = async (given: string, url: string): Promise<string> => {
+    const completed = addVariables(url, world.env);
+    await checkUrl(given, completed);
+    return completed;
+  };
   if (database !== undefined && databaseFile !== undefined) throw new UsageError('give one of --database and --database-file');
   if (database !== undefined) {
-    const { password, searchParams } = parseUrl('--database', database);
-    if (password === '' && !searchParams.has('password')) return database;
+    await checkUrl('--database', database);
+    const { password, searchParams } = new URL(database);
+    if (password === '' && !searchParams.has('password')) return complete('--database', database);
     throw new UsageError('--database contains a password, which every user of this machine can read', {
       hint: `put the URL into a private file and give --database-file FILE, or set ${databaseVariable}, or put the password into PGPASSFILE`,
     });
   }
+  if (databaseFile !== undefined) assertSecret(world, '--database-file', databaseFile);
   const given = databaseFile === undefined ? databaseVariable : `--database-file ${databaseFile}`;
   const url = databaseFile === undefined ? world.env[databaseVariable] : (await readInput(world, databaseFile)).toString().trim();
   if (url === undefined || url === '') {
@@ -40,6 +62,6 @@ export async function readDatabase({ world }: Context, { database, databaseFile 
       hint: `--database postgresql://USER@HOST/NAME, --database-file FILE, or the variable ${databaseVariable}`,
     });
   }
-  parseUrl(given, url);
-  return url;
+  await checkUrl(given, url);
+  return complete(given, url);
 }

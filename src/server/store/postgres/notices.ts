@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { Client } from 'pg';
 import type { Schema } from '../schema.ts';
 import type { Notices } from '../store.ts';
+import { lacksTls, readAddress, type Address } from './address.ts';
 
 /**
  * Notices by LISTEN and NOTIFY. They have no content and may be lost: a receiver reads the database, which it would also do later without a
@@ -24,9 +25,11 @@ async function isDirect(client: Client & { readonly processID?: number | null })
 }
 
 /** Listens on a connection of its own until the connection breaks or `signal` is aborted. @returns false if notices are not available */
-async function hold(url: string, onNotice: () => void, signal: AbortSignal): Promise<boolean> {
+async function hold(address: Address, onNotice: () => void, signal: AbortSignal): Promise<boolean> {
+  const { connectionString, ssl } = address;
   const client = new Client({
-    connectionString: url,
+    connectionString,
+    ssl,
     application_name: 'cloud',
     keepAlive: true,
     connectionTimeoutMillis: connectTime,
@@ -55,9 +58,13 @@ async function hold(url: string, onNotice: () => void, signal: AbortSignal): Pro
 }
 
 async function listenUntil(url: string, onNotice: () => void, { signal, log }: { signal: AbortSignal; log: (line: string) => void }) {
+  let address = readAddress(url);
   while (!signal.aborted) {
     // An unreachable database is reported by those who query it.
-    const isPossible = await hold(url, onNotice, signal).catch(() => true);
+    const isPossible = await hold(address, onNotice, signal).catch((error: unknown) => {
+      if (address.isOptional && lacksTls(error)) address = { ...address, ssl: false };
+      return true;
+    });
     if (!isPossible) return log('the database is reached through a pooler, which delivers no notices: new tasks are found by asking');
     await sleep(retryTime * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
   }

@@ -7,6 +7,7 @@ import { openSharedBytes } from '../shared-bytes.ts';
 import type { S3Bytes } from '../s3/bytes.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
+import { explainConnection } from './address.ts';
 import { assertContentsFolder } from './contents-folder.ts';
 import { assertMigrated } from './migrate.ts';
 import { createNotices } from './notices.ts';
@@ -37,12 +38,8 @@ export async function openPostgres(url: string, most?: number): Promise<Kysely<S
   } catch (error) {
     await pool.end();
     if (!(error instanceof StoreUnavailable)) throw error;
-    const { cause } = error;
-    const reason = cause instanceof Error ? cause.message : error.message;
-    throw new LocalError(`${describeDatabase(url)} cannot be used: ${reason === '' ? 'no connection' : reason}`, {
-      hint: 'is PostgreSQL running there, and may this user connect? Try: psql with the same URL',
-      cause: error,
-    });
+    const { reason, hint } = explainConnection(error.cause ?? error);
+    throw new LocalError(`${describeDatabase(url)} cannot be used: ${reason}`, { hint, cause: error });
   }
   return db;
 }

@@ -3,6 +3,7 @@ import { Pool, types } from 'pg';
 import { ApiError } from '../../../base/errors.ts';
 import { nameStatement } from '../prepared-query.ts';
 import { StoreUnavailable } from '../unavailable.ts';
+import { lacksTls, readAddress } from './address.ts';
 import { explainQueryError, explainStatementError } from './errors.ts';
 
 /** Milliseconds. The server ends a statement before the client gives up on the connection, so that the connection can be reused. */
@@ -104,10 +105,12 @@ export function readPoolUsage(): { total: number; idle: number; waiting: number 
 /**
  * Connections to PostgreSQL for the query builder.
  * @param url in libpq format: `postgresql://USER@HOST:PORT/DATABASE`; omitted parts come from PGHOST, PGUSER, PGPASSFILE and so on
+ * @throws {LocalError} if a certificate that it names cannot be read
  */
 export function openPool(url: string, most = connections): PostgresPool {
+  const { isOptional, ...address } = readAddress(url);
   const pool = new Pool({
-    connectionString: url,
+    ...address,
     max: most,
     application_name: 'cloud',
     keepAlive: true,
@@ -124,7 +127,11 @@ export function openPool(url: string, most = connections): PostgresPool {
   return {
     connect: async () => {
       try {
-        const client = await pool.connect();
+        const client = await pool.connect().catch((error: unknown) => {
+          if (!isOptional || !lacksTls(error)) throw error;
+          pool.options.ssl = false;
+          return pool.connect();
+        });
         return guard(
           {
             query: (text, values, name) => client.query({ text, values, ...(name && { name }) }),
