@@ -405,7 +405,7 @@ _cloud_place() {
     'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --no-jobs --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server worker') options="--database --database-file --bytes --bytes-credentials --work-dir --slots --account-tasks --limit+ --isolation --require-isolation --time-limit --admin-port --admin-host --drain-timeout --stor-public-url $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
-    'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage --take-over -n,--dry-run --verify $_cloud_shared" ;;
+    'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage --take-over -n,--dry-run --verify --checksum $_cloud_shared" ;;
     'server status') options="--database --database-file -w,--watch --watch-interval $_cloud_shared" ;;
     'server audit') options="--database --database-file --account --since -f,--follow -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
     'server apply') options="--database --database-file --bytes --bytes-credentials --prune --dry-run -y,--yes $_cloud_shared" ;;

@@ -2645,6 +2645,7 @@ complete -c cloud -n '__cloud_at \'server collect\'' -l keep-garbage -x -d 'Keep
 complete -c cloud -n '__cloud_at \'server collect\'' -l take-over -d 'Confirm that no other database uses these contents, after a restore for example'
 complete -c cloud -n '__cloud_at \'server collect\'' -s n -l dry-run -d 'Only list what would be removed'
 complete -c cloud -n '__cloud_at \'server collect\'' -l verify -d 'Check that the contents of all objects exist'
+complete -c cloud -n '__cloud_at \'server collect\'' -l checksum -d 'With --verify: read all contents and compare their MD5'
 complete -c cloud -n '__cloud_at \'server status\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE by default'
 complete -c cloud -n '__cloud_at \'server status\'' -l database-file -r -F -d 'Read the URL of the database, which may contain a password, from this file'
 complete -c cloud -n '__cloud_at \'server status\'' -s w -l watch -d 'Keep watching until Ctrl-C'

@@ -54,13 +54,13 @@ export async function collectContents(
 }
 
 /**
- * Checks that every content of an object or image exists. @param onChecked called for each content @returns the damaged ones, as they are
+ * Checks that every content of an object or image exists, with `checksum` also its bytes. @param onChecked called for each content @returns the damaged ones, as they are
  * found
  */
-export async function* findLostContents(place: ClusterPlace, onChecked: () => void): AsyncGenerator<Damage> {
+export async function* findLostContents(place: ClusterPlace, onChecked: () => void, checksum: boolean): AsyncGenerator<Damage> {
   const store = await openContents(place);
   try {
-    yield* verifyContents(store, onChecked);
+    yield* verifyContents(store, onChecked, checksum);
   } finally {
     await store.close();
   }

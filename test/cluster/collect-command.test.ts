@@ -1,5 +1,6 @@
-import { readdirSync, rmSync, truncateSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestGateways, type TestGateway, type TestGateways } from '../support/cluster-gateways.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -80,10 +81,44 @@ test('contents that are missing or too short are found, and named', async () => 
   const found = parse(stdout) as { path: string; problem: string }[];
   expect([code, found.map(({ path }) => path).toSorted()]).toEqual([1, ['/demo/stor/lost row', '/demo/stor/missing', '/demo/stor/short']]);
   expect(found.find(({ path }) => path.endsWith('missing'))?.problem).toBe('is missing');
+  expect(found.find(({ path }) => path.endsWith('short'))?.problem).toBe('the content has only 19999 of 20000 bytes');
   expect(stderr).toContain('3 contents of');
   // Who asks for such an object gets an error, and not other bytes.
   for (const name of ['missing', 'short', 'lost%20row'])
     expect((await gateway.storage('GET', `/demo/stor/${name}`).catch(() => ({ status: 0 }))).status).not.toBe(200);
+  for (const name of ['missing', 'lost%20row'])
+    expect((await gateway.storage('GET', `/demo/stor/${name}`)).text).toContain('the bytes of the object are missing');
+});
+
+test('contents that a disk has damaged are found by their MD5', async () => {
+  await put('flipped', large('f'));
+  await put('flipped row', Buffer.alloc(5000, 'f'));
+  const { id, file } = await findFile('flipped');
+  const before = await collect('--verify', '--checksum', '-j');
+  const bytes = large('f');
+  bytes[10_000] = 0;
+  writeFileSync(file, bytes);
+  await sql`update contents set bytes = overlay(bytes placing 'x'::bytea from 10) where id = ${(await findFile('flipped row')).id}`.execute(
+    gateway.store.db,
+  );
+  expect((await collect('--verify', '-j')).stdout).not.toContain('flipped');
+  const { code, stdout } = await collect('--verify', '--checksum', '-j');
+  expect([before.stdout.includes('flipped'), code]).toEqual([false, 1]);
+  const found = (parse(stdout) as { path: string; content: string; problem: string }[]).filter(({ path }) => path.includes('flipped'));
+  expect(found.map(({ path }) => path).toSorted()).toEqual(['/demo/stor/flipped', '/demo/stor/flipped row']);
+  expect(found.find(({ content }) => content === id)?.problem).toContain('does not have the MD5');
+  expect((await collect('--checksum')).code).toBe(2);
+});
+
+test('what a writer left is removed by a collection, and by nothing that only looks', async () => {
+  const left = join(gateways.dir, 'tmp', 'left');
+  writeFileSync(left, 'x');
+  utimesSync(left, new Date(0), new Date(0));
+  await collect('--verify');
+  expect((await collect('--dry-run', '-j')).stdout).toContain('unfinished');
+  expect(existsSync(left)).toBe(true);
+  expect((await collect()).code).toBe(0);
+  expect(existsSync(left)).toBe(false);
 });
 
 test('another folder, and options that contradict each other, are refused', async () => {

@@ -13,11 +13,11 @@ interface Place {
 }
 
 /** Checks all contents that objects refer to; yields lost ones as rows, and throws at the end if any is lost. */
-async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Output> {
+async function verify({ note }: Pick<Context, 'note'>, place: Place, checksum: boolean): Promise<Output> {
   const { findLostContents } = await import('../../server/cluster-contents.ts');
   async function* rows(): AsyncGenerator<object> {
     let [checked, lost] = [0, 0];
-    for await (const damage of findLostContents(place, () => (checked += 1))) {
+    for await (const damage of findLostContents(place, () => (checked += 1), checksum)) {
       lost += 1;
       yield damage;
     }
@@ -34,7 +34,7 @@ async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Ou
 export const collect = command({
   summary: 'Remove unreferenced contents, or check that all others exist',
   description:
-    'Gateways do this automatically, one of them at a time. Contents of overwritten and deleted objects are removed when no gateway runs a request that began earlier; contents that a crash left, when they are an hour older than that. Contents stay for --keep-garbage, or for the longest time that a running gateway keeps them. A database that was restored, or copied, removes nothing until --take-over confirms that no other database uses the contents. --verify removes nothing: it reads the end of every content that an object or an image refers to, and exits with 1 if any is missing or too short.',
+    'Gateways do this automatically, one of them at a time. Contents of overwritten and deleted objects are removed when no gateway runs a request that began earlier; contents that a crash left, when they are an hour older than that. Contents stay for --keep-garbage, or for the longest time that a running gateway keeps them. A database that was restored, or copied, removes nothing until --take-over confirms that no other database uses the contents. --verify removes nothing: it reads the end of every content that an object or an image refers to, and exits with 1 if any is missing or too short. With --checksum it reads all of them and compares their MD5, for images their SHA-1, to find contents that a disk has damaged.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
@@ -44,16 +44,18 @@ export const collect = command({
     takeOver: flag('Confirm that no other database uses these contents, after a restore for example'),
     dryRun: flag('Only list what would be removed', { short: 'n' }),
     verify: flag('Check that the contents of all objects exist'),
+    checksum: flag('With --verify: read all contents and compare their MD5'),
   },
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const { dryRun, takeOver, keepGarbage: keep } = options;
+    if (options.checksum && !options.verify) throw new UsageError('--checksum needs --verify');
     if (options.verify && (dryRun || keep !== undefined))
       throw new UsageError('--verify removes nothing', { hint: 'leave out --dry-run and --keep-garbage' });
     if (takeOver && (dryRun || options.verify))
       throw new UsageError('--take-over removes contents', { hint: 'run the check first, without --take-over' });
     const place = { database: await readDatabase(invocation, options), bytes: await readBytes(invocation, options) };
-    if (options.verify) return verify(invocation, place);
+    if (options.verify) return verify(invocation, place, options.checksum);
     const { collectContents } = await import('../../server/cluster-contents.ts');
     const { removed, orphans, waiting, horizon, gone } = await collectContents(place, {
       keep,

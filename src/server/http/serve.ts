@@ -7,6 +7,7 @@ import { ConnectionClosed, disturbResponse } from '../faults/inject.ts';
 import { LimitReached } from '../limit.ts';
 import { explainMissing } from '../storage/conditions.ts';
 import { isDiskFull } from '../store/disk-full.ts';
+import { DamagedContent } from '../store/damaged.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { answer, type ServiceOptions, type Tools } from './answer.ts';
 import { writeCommonHeaders } from './common-headers.ts';
@@ -31,6 +32,10 @@ function explainFailure(error: unknown, requestId: string, log: (line: string) =
   if (error instanceof StoreUnavailable) {
     log(`${requestId} ${error.message}`);
     return new ServiceUnavailable();
+  }
+  if (error instanceof DamagedContent) {
+    log(`${requestId} ${error.message}`);
+    return new ApiError(500, 'InternalError', `the bytes of the object are missing; see ${requestId} in the log of the service`);
   }
   log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return new ApiError(500, 'InternalError', `an internal error occurred; see ${requestId} in the log of the service`);

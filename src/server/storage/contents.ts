@@ -10,6 +10,7 @@ import { isPostgres } from '../store/engine-of.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { isRow, keepInRow, readRow, type RowBytes } from '../store/row-bytes.ts';
 import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
+import { DamagedContent } from '../store/damaged.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry } from './entries.ts';
 import { hold } from './readers.ts';
@@ -77,7 +78,7 @@ export async function openContent(
   if (isRow(content)) {
     const bytes = await readRow(store.db, content);
     // Checked last: the row is removed together with the last entry that has it.
-    if (bytes === undefined && (await isThere())) throw new Error(`the content ${content} is missing`);
+    if (bytes === undefined && (await isThere())) throw new DamagedContent(`the content ${content} is missing`);
     return bytes && new WholeBody(bytes.subarray(start, end));
   }
   const release = hold(store, content);

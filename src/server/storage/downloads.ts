@@ -4,6 +4,7 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { writeJson } from '../http/response.ts';
+import { explainDamage } from '../store/damaged.ts';
 import type { EntryRow } from '../store/schema.ts';
 import { accepts } from './accept.ts';
 import { fitsRange, judgeRead } from './conditions.ts';
@@ -49,8 +50,13 @@ async function answerDownload(
   const isThere = async (): Promise<boolean> => (await findEntry(call.store.db, place))?.content === content;
   // HEAD works even if the bytes cannot be read: a client that uploads the object again requests its headers first.
   const isEmpty = content === null || start === end || call.method === 'HEAD';
-  const open = (of: string) => (bytes ? new WholeBody(bytes.subarray(start, end)) : openContent(call.store, of, { start, end }, isThere));
-  const body = isEmpty ? streamOf() : await open(content);
+  const open = async (of: string) =>
+    bytes ? new WholeBody(bytes.subarray(start, end)) : openContent(call.store, of, { start, end }, isThere);
+  const body = isEmpty
+    ? streamOf()
+    : await open(content).catch((error: unknown) => {
+        throw explainDamage(error, content, place.path);
+      });
   if (!body) return undefined;
   headers['content-length'] = String(end - start);
   if (range) headers['content-range'] = `bytes ${start}-${end - 1}/${size}`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
 import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
-import type { ByteStore, StoredBytes } from './bytes.ts';
+import type { ByteStore, StoredBytes, Unfinished } from './bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from './compressed-bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
@@ -20,6 +20,9 @@ const smallSize = 64 * 1024;
 
 /** Number of contents written to a folder before the next folder is used. */
 const contentsPerFolder = 64;
+
+/** Name of the folder in which contents are written. */
+const temporaryName = 'tmp';
 
 const flush = promisify(fdatasync);
 
@@ -57,12 +60,16 @@ async function removeIfThere(file: string): Promise<void> {
   await unlink(file).catch(ignoreAbsence);
 }
 
+function describeShort(size: number, end: number): Error {
+  return new Error(`the content has only ${size} of ${end} bytes`);
+}
+
 /** Closes the file and throws if it is shorter than `end`. */
 function assertLength(fd: number, end: number): void {
   const { size } = fstatSync(fd);
   if (size >= end) return;
   closeSync(fd);
-  throw new Error(`a content ends ${end - size} bytes early`);
+  throw describeShort(size, end);
 }
 
 /** Reads from a file, then closes it. @throws when the file is shorter */
@@ -71,7 +78,7 @@ function readAt(fd: number, start: number, length: number): Buffer {
   try {
     for (let at = 0; at < length;) {
       const read = readSync(fd, bytes, at, length - at, start + at);
-      if (read === 0) throw new Error(`a content ends ${length - at} bytes early`);
+      if (read === 0) throw describeShort(fstatSync(fd).size, start + length);
       at += read;
     }
     return bytes;
@@ -147,14 +154,12 @@ export interface FileBytes extends ByteStore {
   holdRemovals(): () => Promise<void>;
 }
 
-/** Milliseconds after which a file that has not changed is considered abandoned by its writer. */
-const abandonedAge = 86_400_000;
-
-/** Removes files that another process was writing when it ended. */
-async function removeAbandoned(folder: string): Promise<void> {
-  for await (const { name } of await opendir(folder)) {
-    const file = join(folder, name);
-    if (await isOlder(file, Date.now() - abandonedAge)) await removeIfThere(file);
+/** Files below a shared directory to which no process has written since a time: whoever was writing them has ended. */
+export async function* listAbandoned(dir: string, before: number): AsyncGenerator<Unfinished> {
+  const folder = join(dir, temporaryName);
+  for await (const { name: id } of await opendir(folder)) {
+    const file = join(folder, id);
+    if (await isOlder(file, before)) yield { id, abort: () => removeIfThere(file) };
   }
 }
 
@@ -170,15 +175,14 @@ export async function* listFiles(root: string, before = Infinity): AsyncGenerato
 /**
  * Contents as files `dir/bytes/ab/<id>`, where `ab` is the start of the id. They are written under `dir/tmp`, flushed and renamed, so that
  * a file under its final name is always complete. Files that a crash left in `dir/tmp` are removed immediately or, if several processes
- * share the directory, when they are old.
+ * share the directory, by a collector.
  */
 export async function openFileBytes(dir: string, { isShared = false } = {}): Promise<FileBytes> {
   const root = join(dir, 'bytes');
-  const temporary = join(dir, 'tmp');
+  const temporary = join(dir, temporaryName);
   if (!isShared) await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   await mkdir(root, { recursive: true, mode: 0o700 });
-  if (isShared) await removeAbandoned(temporary);
   const syncDirectory = createDirectorySync();
   const ensureFolder = createFolderMaker(() => syncDirectory(root));
   let written = Math.floor(Math.random() * 256) * contentsPerFolder;

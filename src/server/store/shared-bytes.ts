@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { collectorName, type ByteStore } from './bytes.ts';
-import { openFileBytes } from './file-bytes.ts';
+import { listAbandoned, openFileBytes } from './file-bytes.ts';
 import { readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
 import { StoreUnavailable } from './unavailable.ts';
@@ -63,6 +63,13 @@ export async function openSharedBytes(dir: string): Promise<ByteStore> {
           await stat(root);
           writePrivate(collectorFile, text);
         }),
+    },
+    async *listUnfinished(before) {
+      try {
+        yield* listAbandoned(dir, before);
+      } catch (error) {
+        throw await explain(error);
+      }
     },
     async *list(before) {
       try {
