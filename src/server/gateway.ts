@@ -1,3 +1,6 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { sql } from 'kysely';
 import { compute as computeOperations } from '../api/compute.ts';
 import { openMember, runMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { listNames } from './http/certificates.ts';
@@ -23,7 +26,6 @@ import { followTasks } from './operator/follow-tasks.ts';
 import type { GatewayState } from './operator/gateway-metrics.ts';
 import { openWatch, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
-import { skip } from './store/skip.ts';
 
 type SharedOptions = Pick<
   LocalOptions,
@@ -70,15 +72,34 @@ function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): strin
   return [...new Set([...listNames(host), ...reached])];
 }
 
+/** Logs the hosts of the public URLs for which the certificate is not valid: clients refuse it there. */
+function warnOfNames({ certificate }: TlsPair, { publicUrl, storPublicUrl }: GatewayOptions, log: (line: string) => void): void {
+  const parsed = new X509Certificate(certificate);
+  for (const url of [publicUrl, storPublicUrl]) {
+    if (!url?.startsWith('https:')) continue;
+    const host = new URL(url).hostname.replace(/^\[|\]$/gu, '');
+    if ((isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host)) === undefined)
+      log(`the certificate is not valid for ${host}, the host of ${url}: clients will refuse it unless another one is presented there`);
+  }
+}
+
 /**
  * Stores the names of this cloud's own datacenter and services. Each gateway reports its own URLs for these names, instead of those in the
- * rows.
+ * rows, but workers read that of the object storage. A URL that the operator gave replaces any other; that of a port replaces only one of
+ * this machine alone, which may be of a gateway that is gone.
  */
-async function nameServices(store: Store, { datacenters, services }: OwnAddresses): Promise<void> {
-  const rows = (urls: Readonly<Record<string, string>>) => Object.entries(urls).map(([name, url]) => ({ name, url }));
+async function nameServices(store: Store, { datacenters, services }: OwnAddresses, isGiven: (url: string) => boolean): Promise<void> {
   await store.write(async (transaction) => {
-    await transaction.insertInto('datacenters').values(rows(datacenters)).onConflict(skip).execute();
-    await transaction.insertInto('services').values(rows(services)).onConflict(skip).execute();
+    for (const [table, urls] of [
+      ['datacenters', datacenters],
+      ['services', services],
+    ] as const)
+      for (const [name, url] of Object.entries(urls)) {
+        const place = sql.ref(`${table}.url`);
+        await sql`
+          insert into ${sql.table(table)} (name, url) values (${name}, ${url}) on conflict (name) do update set url = excluded.url
+          where ${isGiven(url)} or ${place} ~ '^https?://(localhost|127[.]|[[]::1)'`.execute(transaction);
+      }
   });
 }
 
@@ -116,6 +137,7 @@ async function serve(
   const { tls: place } = options;
   const readPair = place && (() => readTls(place, listTlsNames(options), now()));
   const tls = await readPair?.();
+  if (tls !== undefined) warnOfNames(tls, options, log);
   const { serviceLimits } = options.settings ?? {};
   const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined, serviceLimits };
   let own: OwnAddresses = { datacenters: {}, services: {} };
@@ -144,7 +166,7 @@ async function serve(
     await Promise.all([compute.close(graceMs), storage.close(graceMs), ...background]);
   };
   try {
-    await nameServices(store, own).finally(() => engine?.start());
+    await nameServices(store, own, (url) => [options.publicUrl, options.storPublicUrl].includes(url)).finally(() => engine?.start());
   } catch (error) {
     await closeAll(0);
     throw error;

@@ -38,8 +38,9 @@ export interface Worker {
   close(graceMs?: number): Promise<void>;
 }
 
-/** Milliseconds between two polls for the URL of the object storage while no gateway has stored it. */
-const pause = 2000;
+/** Milliseconds between two polls for the URL of the object storage, which the operator may change, and while it is not known. */
+const pause = 10_000;
+const firstPause = 2000;
 
 /** The URL of the object storage that gateways have stored in the database. */
 async function readUrl({ db }: Store): Promise<string | undefined> {
@@ -47,15 +48,14 @@ async function readUrl({ db }: Store): Promise<string | undefined> {
   return row?.url;
 }
 
-/** Polls for the URL of the object storage until it is known or `stop` is called; until then it is empty. */
+/** Follows the URL of the object storage, unless it is given; it is empty until a gateway has stored one. */
 function followUrl(store: Store, given = ''): { url: () => string; stop: () => Promise<void> } {
   let url = given;
   const stop = repeatRegularly(
     async () => {
-      if (url === '') url = (await readUrl(store).catch(() => undefined)) ?? '';
-      if (url !== '') void stop();
+      if (given === '') url = (await readUrl(store).catch(() => undefined)) ?? url;
     },
-    () => pause,
+    () => (url === '' ? firstPause : pause),
     0,
   );
   return { url: () => url, stop };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openGatewayHome, type GatewayHome, type Told } from '../support/gateway-process.ts';
+import { openPostgres } from '../../src/server/store/postgres/open.ts';
 import { runStatement } from '../support/postgres.ts';
 
 /** Each gateway tells its own public addresses, whichever of them started last. */
@@ -19,6 +20,16 @@ async function readLists({ computeUrl, storUrl }: Told): Promise<Lists> {
   return { services: await home.sandbox.json('services', 'list'), datacenters: await home.sandbox.json('datacenters', 'list') };
 }
 
+/** The URL of the object storage that workers read. */
+async function readStored(): Promise<string | undefined> {
+  const db = await openPostgres(home.url, 1);
+  try {
+    return (await db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst())?.url;
+  } finally {
+    await db.destroy();
+  }
+}
+
 test("from its options, else of its own ports; rows of other names are an operator's", async () => {
   const first = await home.start('--http', '--public-url', 'https://a.example.com', '--stor-public-url', 'https://b.example.com');
   expect(await readLists(first.told)).toEqual({
@@ -33,6 +44,8 @@ test("from its options, else of its own ports; rows of other names are an operat
   await runStatement(home.url, "insert into datacenters values ('east', 'https://east.example.com')");
   await runStatement(home.url, "insert into services values ('docs', 'https://docs.example.com')");
   const second = await home.start('--http');
+  // Workers read the row: a port of this machine does not replace what clients use, another URL that is given does.
+  expect(await readStored()).toBe('https://b.example.com');
   const { computeUrl, storUrl } = second.told;
   expect(await readLists(second.told)).toEqual({
     services: [
@@ -45,4 +58,11 @@ test("from its options, else of its own ports; rows of other names are an operat
       { name: 'local', url: computeUrl },
     ],
   });
+  const third = await home.start('--http', '--stor-public-url', 'https://c.example.com');
+  expect(await readStored()).toBe('https://c.example.com');
+  for (const { child } of [second, third]) child.kill('SIGTERM');
+  await Promise.all([second.ended, third.ended]);
+  await runStatement(home.url, "update services set url = 'http://127.0.0.1:1' where name = 'storage'");
+  const fourth = await home.start('--http');
+  expect(await readStored()).toBe(fourth.told.storUrl);
 });

@@ -103,7 +103,7 @@ export const disable = stateCommand('disabled', {
     'From the next request on, every gateway responds with 403 NotAuthorized on both services: to the account, its users and all their keys, to URLs that they signed, and to requests for resources of the account, including public objects. Requests in progress are finished; the jobs of the account are cancelled. Images that it shares with others stay available.',
   examples: [
     { line: 'cloud server accounts disable alice --database-file /etc/cloud/database', help: 'Until cloud server accounts enable' },
-    { line: 'cloud server accounts disable alice --database-file /etc/cloud/database -q', help: 'Print nothing on success' },
+    { line: 'cloud server accounts disable alice --database-file /etc/cloud/database -j', help: 'The record of the account as JSON' },
   ],
 });
 

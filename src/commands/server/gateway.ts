@@ -73,8 +73,12 @@ async function readBalancers({ proxyProtocolFrom }: GatewayOptions): Promise<((a
 }
 
 function checkUrl(name: string, url: string | undefined): string | undefined {
-  if (url === undefined || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol))) return url;
-  throw new UsageError(`${name} ${url}: must be an http or https URL`);
+  if (url === undefined) return undefined;
+  const { protocol, pathname, search, hash, username } = URL.canParse(url) ? new URL(url) : new URL('none:');
+  if (/^https?:$/u.test(protocol) && pathname === '/' && `${search}${hash}${username}` === '') return url;
+  throw new UsageError(`${name} ${url}: must be an http or https URL without a path`, {
+    hint: `such as ${name} https://cloud.example.com`,
+  });
 }
 
 export const gateway = command({

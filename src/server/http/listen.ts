@@ -58,7 +58,7 @@ async function bindBoth(options: ListenOptions, pool: ConnectionPool, port: numb
     return { servers: [server, second], port: bound, name: 'localhost' };
   } catch (error) {
     if (!isInUse(error)) return { servers: [server], port: bound, name: 'localhost' };
-    await closeServer(server, 0);
+    await closeServer(server, 0, options.log);
     throw error;
   }
 }
@@ -99,7 +99,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       },
       drain: () => servers.forEach(({ connections }) => (connections.isDraining = true)),
       close: async (graceMs = 5000) => {
-        await Promise.all(servers.map((server) => closeServer(server, graceMs)));
+        await Promise.all(servers.map((server) => closeServer(server, graceMs, options.log)));
       },
     };
   } catch (error) {

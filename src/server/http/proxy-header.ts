@@ -22,6 +22,11 @@ const firstEnd = Buffer.from('\r\n');
 const firstLimit = 107;
 
 const secondPrefix = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+/** True if bytes of a connection begin as a header does, which need not be valid. */
+export function beginsAsProxied(bytes: Uint8Array): boolean {
+  return [firstPrefix, secondPrefix].some((prefix) => prefix.equals(bytes.subarray(0, prefix.length)));
+}
+
 const secondHead = 16;
 /** Maximum size in bytes of addresses and further fields in version 2. Load balancers send certificate names at most. */
 const secondLimit = 4096;

@@ -11,6 +11,8 @@ import { splitPlainHttp } from './first-byte.ts';
 import { createMalformedWriter } from './malformed.ts';
 import { readRequest } from './incoming.ts';
 import { ConnectionClosed } from '../faults/inject.ts';
+import { createRepeatedLog } from './repeated-log.ts';
+import { beginsAsProxied } from './proxy-header.ts';
 import { acceptProxied, type ClientAddresses } from './proxied-connections.ts';
 import { discardBody } from './response.ts';
 import { limitOf } from '../limit.ts';
@@ -206,7 +208,17 @@ function answerRequests(server: Server, options: ListenOptions, connections: Con
   server.on('request', handler(false));
   server.on('checkContinue', handler(true));
   server.on('checkExpectation', handler(false));
-  server.on('clientError', (error: Error, socket: Socket) => {
+  let last = '';
+  const reportProxied = createRepeatedLog(
+    options.log,
+    (count) => `${count} connections began with a PROXY header, the last from ${last}, which --proxy-protocol-from does not name`,
+  );
+  server.on('clientError', (error: Error & { readonly rawPacket?: Buffer }, socket: Socket) => {
+    const { remoteAddress = '' } = socket;
+    if (error.rawPacket !== undefined && beginsAsProxied(error.rawPacket) && options.isBalancer?.(remoteAddress) !== true) {
+      last = remoteAddress;
+      reportProxied();
+    }
     const connection = connections.http.get(socket);
     // Before the end of the handshake no response is possible, and an orderly end would wait for the client.
     if (connection === undefined) socket.destroy();
@@ -215,9 +227,17 @@ function answerRequests(server: Server, options: ListenOptions, connections: Con
 }
 
 /** Stops accepting, lets requests finish for up to `graceMs`, then destroys their connections. */
-export function closeServer({ server, plain, connections: { open }, endWaiting }: Watched, graceMs: number): Promise<void> {
+export function closeServer(
+  { server, plain, connections: { open }, endWaiting }: Watched,
+  graceMs: number,
+  log: (line: string) => void,
+): Promise<void> {
   return new Promise((resolve) => {
-    const destroyAll = (): void => open.forEach(({ socket }) => socket.destroy());
+    const destroyAll = (): void => {
+      const cut = [...open].filter(({ busy }) => busy).length;
+      if (cut > 0) log(`cut ${cut} connections whose requests took longer than the time to finish them`);
+      open.forEach(({ socket }) => socket.destroy());
+    };
     const cut = setTimeout(destroyAll, graceMs);
     // Connections become idle one by one as their requests finish, without an event.
     const sweep = setInterval(() => open.forEach(({ busy, socket }) => (busy ? undefined : socket.destroy())), 20);

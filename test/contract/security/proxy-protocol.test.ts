@@ -221,6 +221,7 @@ describe('from any other address', () => {
     ['LOCAL', second(0x20, 0x00, Buffer.alloc(0))],
   ])('a header of %s is a bad request, and says nothing of an address', async (_, header) => {
     expect(await send([Buffer.concat([header, get()])], stranger)).toBe(400);
+    expect(lines.some((line) => line.includes(`the last from ${stranger}, which --proxy-protocol-from does not name`))).toBe(true);
     expect(lastLine()).toMatch(/ 400 \S+ - 127\.0\.0\.2$/u);
   });
 
