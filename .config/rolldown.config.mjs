@@ -80,7 +80,7 @@ const groups = [
     'config/(cache|files|paths|profiles|state)',
     'client/request',
     'transfer/(entry-type|path)',
-    'api/(aliases|message|operation)',
+    'api/(aliases|media-type|message|operation)',
   ),
   // Every request.
   group(

@@ -79,7 +79,7 @@ function openLog(world: Context['world'], file: string | undefined): { log: (lin
 export const run = command({
   summary: 'Run a program with its own services',
   description:
-    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). The program uses and changes nothing in your home (CLOUD_HOME), and services that it starts in the background end with it. CLOUD_LOCAL_ACCOUNTS has the accounts of --add-account; see cloud help testing. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed.',
+    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). The program uses and changes nothing in your home (CLOUD_HOME), and services that it starts end with it. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed.',
   arguments: { command: many('Program and its arguments, after --') },
   usage: '-- COMMAND [ARGUMENT...]',
   options: runOptions,

@@ -1,4 +1,16 @@
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, realpathSync, statSync, type BigIntStats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  open,
+  openSync,
+  read,
+  readSync,
+  realpathSync,
+  statSync,
+  type BigIntStats,
+} from 'node:fs';
 import type { ByteStream } from '../../api/message.ts';
 import { describeSystemError, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
 import type { Engine, Ticket } from '../engine.ts';
@@ -127,12 +139,15 @@ export function assertUnchanged(descriptor: number, source: FileSource): void {
   if (!isSameState(state, source)) throw changed(source.label, state.size > source.size ? 'grew' : 'was changed');
 }
 
-/** Reads an open file from `start` up to `end`. At the end of the file, one byte more is requested, to see whether the file grew. */
+/** A stream that is destroyed would close its descriptor even without `autoClose`, and later whatever has got the same number. */
+const leavingOpen = { open, read, close: (_: number, done?: (error?: Error | null) => void) => done?.() };
+
+/** Reads an open file from `start` up to `end`, and leaves it open. At the end of the file, one byte more is requested, to see whether the file grew. */
 export function readFilePart(descriptor: number, { file, size, isGrowing }: FileSource, start: number, end: number): ByteStream {
-  const open = { fd: descriptor, autoClose: false, start };
-  if (end <= start && start > 0) return createReadStream(file, { ...open, end: start });
+  const place = { fd: descriptor, autoClose: false, fs: leavingOpen, start };
+  if (end <= start && start > 0) return createReadStream(file, { ...place, end: start });
   const last = end >= size && isGrowing !== true ? size : end - 1;
-  return createReadStream(file, { ...open, end: last, highWaterMark: chunkSize });
+  return createReadStream(file, { ...place, end: last, highWaterMark: chunkSize });
 }
 
 /** True if an open file was written to. A file renamed over it changes its number of links and ctime, but not the content being read. */

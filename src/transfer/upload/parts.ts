@@ -74,7 +74,8 @@ async function endLater<T>(signal: AbortSignal, work: (late: AbortSignal) => Pro
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const end = (): void => void (timer = setTimeout(() => late.abort(), creationTime));
-  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end);
   try {
     return await work(late.signal);
   } finally {
