@@ -57,7 +57,7 @@ const run = (url: string, ...words: string[]): ReturnType<Sandbox['here']> =>
 beforeEach(async () => {
   rmSync(join(gateways.dir, '.cloud-collector'), { force: true });
   await runStatement(gateways.url, 'update contents_folder set collections = 0');
-  expect(await gateways.collect()).toBeDefined();
+  await gateways.collect();
   await dump();
 });
 

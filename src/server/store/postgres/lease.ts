@@ -64,17 +64,41 @@ function at(milliseconds: number): ReturnType<typeof sql> {
   return sql`to_timestamp(cast(${milliseconds} as double precision) / 1000)`;
 }
 
+/** Adds the row of a lease. @returns the time of the database */
+async function insertRow(
+  db: Kysely<Schema>,
+  row: { id: string; oldest: ReturnType<typeof sql>; until: ReturnType<typeof sql>; owner: string; options: LeaseOptions },
+): Promise<number | undefined> {
+  const { id, oldest, until, owner, options } = row;
+  const { address, version = null, slots = null, keep = null } = options;
+  const { rows } = await sql<{ now: number }>`
+    insert into gateways (id, address, version, slots, keep, owner, started, until, oldest)
+    values (${id}, ${address}, ${version}, ${slots}, ${keep}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${databaseNow} as now`.execute(
+    db,
+  );
+  return rows[0]?.now;
+}
+
+/**
+ * Renews the row of a lease, unless it has ended.
+ * @returns the time of the database, and whether the clock of another member is right
+ */
+async function renewRow(
+  db: Kysely<Schema>,
+  { id, until, skew, oldest }: { id: string; until: ReturnType<typeof sql>; skew: number; oldest: ReturnType<typeof sql> },
+): Promise<{ readonly now: number; readonly others: boolean } | undefined> {
+  const { rows } = await sql<{ now: number; others: boolean }>`
+    update gateways set until = ${until}, skew = ${skew}, oldest = ${oldest}
+    where id = ${id} and until > clock_timestamp() returning ${databaseNow} as now, exists (
+      select 1 from gateways as other
+      where other.id <> ${id} and other.until > clock_timestamp() and abs(other.skew) <= ${mostSkew}
+    ) as others`.execute(db);
+  return rows[0];
+}
+
 /** Takes a lease on a database. The caller has to renew the lease at least three times in its lifetime. */
 export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
-  const {
-    address,
-    version = null,
-    slots = null,
-    keep: kept = null,
-    lifetime = usualLifetime,
-    clock = () => performance.now(),
-    now = Date.now,
-  } = options;
+  const { lifetime = usualLifetime, clock = () => performance.now(), now = Date.now } = options;
   const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
   /** The term of the lease under which the current work runs. */
   const bound = new AsyncLocalStorage<Term>();
@@ -88,14 +112,8 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
     return { database, received: clock() };
   }
 
-  async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<number | undefined> {
-    const { rows } = await sql<{ now: number }>`
-      insert into gateways (id, address, version, slots, keep, owner, started, until, oldest)
-      values (${id}, ${address}, ${version}, ${slots}, ${kept}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${databaseNow} as now`.execute(
-      target,
-    );
-    return rows[0]?.now;
-  }
+  const insert = (target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<number | undefined> =>
+    insertRow(target, { id, oldest, until, owner, options });
 
   let skew = 0;
   let areOthersRight = false;
@@ -110,14 +128,9 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   let isLost = false;
 
   async function keep(): Promise<number | undefined> {
-    const { rows } = await sql<{ now: number; others: boolean }>`
-      update gateways set until = ${until}, skew = ${skew}, oldest = ${at(epochs.findOldest())}
-      where id = ${term.id} and until > clock_timestamp() returning ${databaseNow} as now, exists (
-        select 1 from gateways as other
-        where other.id <> ${term.id} and other.until > clock_timestamp() and abs(other.skew) <= ${mostSkew}
-      ) as others`.execute(db);
-    areOthersRight = rows[0]?.others === true;
-    return rows[0]?.now;
+    const kept = await renewRow(db, { id: term.id, until, skew, oldest: at(epochs.findOldest()) });
+    areOthersRight = kept?.others === true;
+    return kept?.now;
   }
 
   /** Waits for the writes in progress under the old lease: none can be committed later. */

@@ -58,11 +58,13 @@ async function hold(address: Address, onNotice: () => void, signal: AbortSignal)
 }
 
 async function listenUntil(url: string, onNotice: () => void, { signal, log }: { signal: AbortSignal; log: (line: string) => void }) {
-  let address = readAddress(url);
+  const offered = readAddress(url);
+  const plain: Address = { ...offered, ssl: false };
+  let address = offered;
   while (!signal.aborted) {
     // An unreachable database is reported by those who query it.
     const isPossible = await hold(address, onNotice, signal).catch((error: unknown) => {
-      if (address.isOptional && lacksTls(error)) address = { ...address, ssl: false };
+      if (offered.isOptional && lacksTls(error)) address = plain;
       return true;
     });
     if (!isPossible) return log('the database is reached through a pooler, which delivers no notices: new tasks are found by asking');
