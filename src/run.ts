@@ -81,6 +81,14 @@ async function checkFields({ changes, fields }: AnyCommand, globals: Readonly<Re
   assertFields(columns[0] === 'all' ? [] : columns, sort, fields);
 }
 
+/** @throws {UsageError} for forms of output that contradict each other, defaults of a wrong form, and unknown fields of a change */
+async function checkOutput(node: AnyCommand, globals: Readonly<Record<string, unknown>>, { env }: World): Promise<void> {
+  const { json, output } = globals;
+  if (json === true && typeof output === 'string' && output !== 'json') throw createContradiction('-j', `-o ${output}`);
+  if (env['CLOUD_OUTPUT'] || env['CLOUD_COLUMNS']) (await import('./cli/output-defaults.ts')).assertDefaults(globals, env);
+  await checkFields(node, globals);
+}
+
 async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World, filter?: Filter): Promise<void> {
   if (output.kind === 'none') return;
   if (output.kind === 'text' && !filter) {
@@ -227,11 +235,7 @@ export async function run(world: World): Promise<number> {
     globals = parsed.globals;
     assertExactArguments(world);
     if (globals['noInput'] === true) (await import('./cli/prompt.ts')).forbidQuestions(world);
-    await checkFields(found.node, globals);
-    if (globals['json'] === true && globals['output'] !== undefined && globals['output'] !== 'json')
-      throw createContradiction('-j', `-o ${String(globals['output'])}`);
-    if (world.env['CLOUD_OUTPUT'] || world.env['CLOUD_COLUMNS'])
-      (await import('./cli/output-defaults.ts')).assertDefaults(globals, world.env);
+    await checkOutput(found.node, globals, world);
     const filter = await findFilter(globals, world);
     /** A filter needs JSON output; errors are JSON only if the user requested it. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;

@@ -47,8 +47,22 @@ test('an option that takes one value is refused twice; --no-input never asks', a
 });
 
 test.each([
-  ...['profile', 'account', 'user', 'role', 'key-id', 'key-file', 'url', 'stor-url', 'api-version', 'ca', 'timeout', 'max-time', 'retries'],
-  ...['max-requests-per-second', 'columns', 'sort'],
+  'profile',
+  'account',
+  'user',
+  'role',
+  'key-id',
+  'key-file',
+  'url',
+  'stor-url',
+  'api-version',
+  'ca',
+  'timeout',
+  'max-time',
+  'retries',
+  'max-requests-per-second',
+  'columns',
+  'sort',
 ])('--%s without a value is refused, as an unset variable gives it', async (name) => {
   for (const words of [[`--${name}=`], [`--${name}`, '']]) {
     const { code, stderr } = await user.here(['keys', 'list', ...words], { env: { CLOUD_PROFILE: '', CLOUD_ROLE: '' } });
