@@ -111,7 +111,10 @@ async function removeNoted(
   return removed;
 }
 
-/** Removes contents that no row names and that were written before a time before all running work: a crash left them between storing the bytes and the row. */
+/**
+ * Removes contents that no row names: a crash left them between storing the bytes and the row.
+ * @param before milliseconds; contents written later are kept
+ */
 async function removeOrphans(options: CollectOptions, before: number, goOn: () => Promise<boolean>): Promise<number> {
   const { store } = options;
   let removed = 0;

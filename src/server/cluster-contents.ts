@@ -54,8 +54,10 @@ export async function collectContents(
 }
 
 /**
- * Checks that every content of an object or image exists, with `checksum` also its bytes. @param onChecked called for each content @returns the damaged ones, as they are
- * found
+ * Checks that every content of an object or image exists.
+ * @param onChecked called for each content
+ * @param checksum true to read all bytes and compare their checksum
+ * @returns the damaged ones, as they are found
  */
 export async function* findLostContents(place: ClusterPlace, onChecked: () => void, checksum: boolean): AsyncGenerator<Damage> {
   const store = await openContents(place);
