@@ -22,6 +22,7 @@ export function readMediaType(value: string): MediaType {
 
 /** True for a content type `type` with the parameter `type=parameter`, such as `application/json; type=directory`. */
 export function isTyped(value: string, type: string, parameter: string): boolean {
+  if (!value.includes(';')) return false;
   const { type: found, parameters } = readMediaType(value);
   return found === type && parameters['type']?.toLowerCase() === parameter;
 }

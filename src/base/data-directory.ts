@@ -7,7 +7,7 @@ export const logName = 'service.log';
 
 /** Files and folders that a service creates in its data directory. */
 const folderNames = ['bytes', 'control', 'keys', 'sandbox', 'snapshots', 'tls', 'tmp', 'tools', 'zones'] as const;
-const fileNames = ['cloud.db', 'cloud.pid', 'isolation.json', 'peer.secret', 'profile.json', 'run.json', logName] as const;
+const fileNames = ['cloud.db', 'cloud.pid', 'isolation.json', 'peer.secret', 'profile.json', 'run.json', 'running-tasks', logName] as const;
 
 /** Names in a data directory that its service has not created; the temporary files and logs beside its own files begin with their names. */
 export function listForeignNames(dataDir: string): string[] {

@@ -20,7 +20,7 @@ function redactPair(pair: string, names: ReadonlySet<string>): string {
 
 /** Redacts signatures and passwords in a query without its question mark, or in a form. */
 export function redactPairs(query: string, names = secrets): string {
-  return query.replaceAll(/[^&?]+/gu, (pair) => redactPair(pair, names));
+  return query.replaceAll(/[^&?\r\n]+/gu, (pair) => redactPair(pair, names));
 }
 
 /** Redacts signatures and passwords in the query of a URL or request target. */

@@ -202,11 +202,12 @@ export async function collect(options: CollectOptions): Promise<Collected | unde
     const horizon = await findHorizon(db);
     const { keep: kept, now } = await findKeep(db);
     const keep = Math.max(kept, options.keep ?? 0);
-    const before = Math.floor(Math.min(horizon.milliseconds, now - keep)) - orphanAge;
+    const begun = Math.floor(horizon.milliseconds) - orphanAge;
+    const before = Math.min(begun, Math.floor(now - keep) - orphanAge);
     const removed = await removeNoted({ ...options, keep }, horizon, goOn);
     const lost = sweep && (await goOn()) ? await removeLostRows(options) : 0;
     const orphans = sweep && (await goOn()) ? await removeOrphans(options, before, goOn) : 0;
-    const unfinished = sweep && (await goOn()) ? await removeUnfinished(options, before, goOn) : 0;
+    const unfinished = sweep && (await goOn()) ? await removeUnfinished(options, begun, goOn) : 0;
     const waiting = (await measureGarbage(db)).count - (dryRun ? removed : 0);
     return { removed, orphans: orphans + lost + unfinished, waiting, horizon: horizon.milliseconds };
   } finally {

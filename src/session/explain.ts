@@ -42,10 +42,10 @@ function decodePath(path: string): string | undefined {
 function adviseOnRefusal(message: string, user: string, role: string | undefined, signer: string | undefined): string | undefined {
   const [, written = '', action = ''] = refusal.exec(message) ?? [];
   const path = decodePath(written);
-  if (action === '' || path === undefined) return undefined;
+  if (action === '' || path === undefined || signer === undefined) return undefined;
   const [, login = ''] = path.split('/');
   if (!['my', '--ping', signer].includes(login))
-    return `a sub-user of ${signer ?? ''} has permissions in that account only, whatever roles ${login} has`;
+    return `a sub-user of ${signer} has permissions in that account only, whatever roles ${login} has`;
   // The service shows no role tags of these.
   if (/^\/[^/]+\/(?:(?:machines|networks|fwrules)(?:\/|$)|services\/)/.test(path)) return undefined;
   const roles = role === undefined ? '' : ` --with-role ${quoteShell(role)}`;

@@ -17,12 +17,13 @@ const options = {
   uninstall: flag('Remove everything that --install added'),
 };
 
-/** A command that prints the script; with `--install` or `--uninstall`, it changes files and prints notes instead. */
+/** A command that prints the script; with `--install` or `--uninstall`, it changes files instead. */
 function shellCommand(shell: Shell, spec: Pick<AnyCommand, 'summary' | 'description' | 'examples'>): AnyCommand {
   return command({
     ...spec,
     options,
     fields: ['shell', 'change'],
+    changes: true,
     run: async (invocation) => {
       const { world, note } = invocation;
       const { install: installs, uninstall: removes } = invocation.options;

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
@@ -8,7 +9,7 @@ import { homeVariable } from '../../config/paths.ts';
 import type { LocalService } from '../../server/local.ts';
 import { describeEnvironment } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
-import { endStarted, makeHome, makeScratch } from './scratch.ts';
+import { endStarted, homeName, makeHome, makeScratch } from './scratch.ts';
 import { announce, controlVariable, dataDirOf, describeRunning, openService, serveOptions } from './service.ts';
 import { copyData } from './state.ts';
 
@@ -79,12 +80,12 @@ function openLog(world: Context['world'], file: string | undefined): { log: (lin
 export const run = command({
   summary: 'Run a program with its own services',
   description:
-    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). The program uses and changes nothing in your home (CLOUD_HOME), and services that it starts end with it. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed.',
+    'Starts fresh services on free ports and removes everything when the program ends. For the program alone it sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and the trusted certificate authorities (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE). In the program, cloud uses a folder of the run (CLOUD_HOME) instead of your profiles, and local services end with it. The exit code is that of the program, 127 if it does not exist and 126 if it cannot be executed.',
   arguments: { command: many('Program and its arguments, after --') },
   usage: '-- COMMAND [ARGUMENT...]',
   options: runOptions,
   run: async (invocation) => {
-    const { args, options, world, paths } = invocation;
+    const { args, options, world, paths, warn } = invocation;
     const [program = '', ...words] = args.command;
     const { log, close } = openLog(world, options.log);
     const { snapshot, data, fixtures, ...given } = options;
@@ -100,8 +101,9 @@ export const run = command({
       if (isCopy) await copyData(world, dataDirOf(invocation, data), snapshot, dataDir);
       const serving = { ...given, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
       const { service, instance, replay } = await openService(invocation, serving, log);
-      const home = makeHome(dataDir);
+      const home = join(dataDir, homeName);
       try {
+        makeHome(home);
         announce({ ...describeRunning(service, instance, world), temporary: true });
         const env = describeService(world, service, home);
         await putFixtures(world, lines, env);
@@ -109,7 +111,8 @@ export const run = command({
         if (replay !== undefined) reportUnmatched(invocation, replay.unmatched);
         return { kind: 'none', exitCode };
       } finally {
-        await Promise.all([service.close(0), endStarted(world, home)]);
+        for (const ended of await Promise.allSettled([service.close(0), endStarted(world, home)]))
+          if (ended.status === 'rejected') warn(ended.reason instanceof Error ? ended.reason.message : String(ended.reason));
       }
     } finally {
       rmSync(dataDir, { recursive: true, force: true });

@@ -36,11 +36,12 @@ function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasServic
     const age = world.now() - (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
     const isUsed = isAlive(world, Number(name.split('.')[0])) && (!hasService || age < openingTime || findHolder(path) !== undefined);
     if (isUsed) continue;
-    for (const dataDir of listStarted(join(path, homeName, 'data'))) {
-      const pid = findHolder(dataDir);
-      if (pid !== undefined) quietly(() => world.kill(pid, dataDir.startsWith(`${path}/`) ? 'SIGKILL' : 'SIGTERM'), undefined);
-    }
-    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+    // What cannot be removed waits for the next run.
+    quietly(() => {
+      for (const { pid, dataDir } of listStarted(join(path, homeName, 'data')))
+        if (findHolder(dataDir, pid) === pid) world.kill(pid, dataDir.startsWith(`${path}/`) ? 'SIGKILL' : 'SIGTERM');
+      rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+    }, undefined);
   }
 }
 
@@ -51,33 +52,34 @@ export const homeName = 'home';
 const startedName = 'started';
 
 /** Creates the `CLOUD_HOME` of a run. */
-export function makeHome(dataDir: string): string {
-  const home = join(dataDir, homeName);
+export function makeHome(home: string): void {
   makeFolders(join(home, 'data', startedName), 0o700);
-  return home;
 }
 
-/** Notes that a background service is started on a data directory, if that happens in a run. */
-export function noteStarted({ data }: Pick<Paths, 'data'>, dataDir: string): void {
+/** Notes the process of a background service that is started on a data directory, if that happens in a run. */
+export function noteStarted({ data }: Pick<Paths, 'data'>, pid: number | undefined, dataDir: string): void {
   const folder = join(data, startedName);
-  if (existsSync(folder)) writePrivate(join(folder, randomUUID()), dataDir, { flush: false });
+  if (existsSync(folder) && pid !== undefined) writePrivate(join(folder, String(pid)), dataDir, { flush: false });
 }
 
-/** The data directories of the background services that were started in a run. @param data its data folder */
-function listStarted(data: string): string[] {
+/** The processes of the background services that were started in a run, and their data directories. @param data its data folder */
+function listStarted(data: string): { readonly pid: number; readonly dataDir: string }[] {
   const folder = join(data, startedName);
-  return (ifThere(() => readdirSync(folder)) ?? []).map((name) => readPrivate(join(folder, name)));
+  return (ifThere(() => readdirSync(folder)) ?? []).map((name) => ({ pid: Number(name), dataDir: readPrivate(join(folder, name)) }));
 }
 
 /** Stops the background services that were started in a run, also when the run was interrupted. */
 export async function endStarted({ kill, now }: Pick<World, 'kill' | 'now'>, home: string): Promise<void> {
   const { signal: interrupted } = new AbortController();
-  const end = async (dataDir: string): Promise<void> => {
-    const pid = await findProcess({ kill }, dataDir);
-    if (pid !== undefined) await stopProcess({ kill, now, interrupted }, pid);
+  const end = async ({ pid, dataDir }: { pid: number; dataDir: string }): Promise<void> => {
+    // Another process may serve the directory by now, or have the id.
+    if ((await findProcess({ kill }, dataDir)) === pid) await stopProcess({ kill, now, interrupted }, pid);
   };
-  await Promise.all([...new Set(listStarted(join(home, 'data')))].map(end));
+  await Promise.all(listStarted(join(home, 'data')).map(end));
 }
+
+/** Codes of system errors that tell that nothing can be created in a folder. */
+const unwritable: ReadonlySet<string> = new Set(['EACCES', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
 /** Creates a folder for a command's temporary files: in the data folder, or where that cannot be written in a temporary one. */
 export function makeFolder(
@@ -88,7 +90,7 @@ export function makeFolder(
   try {
     return makeOwnFolder(paths, world, kind);
   } catch (error) {
-    if (!isSystemError(error)) throw error;
+    if (!isSystemError(error) || !unwritable.has(error.code ?? '')) throw error;
     return mkdtempSync(join(tmpdir(), `cloud-${kind}-`));
   }
 }

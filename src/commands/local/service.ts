@@ -22,7 +22,9 @@ import { untilInterrupted } from '../../base/world.ts';
 export const controlVariable = 'CLOUD_LOCAL_DATA';
 
 /** Option for the data directory, for every command of `local`. */
-export const dataOption = { data: folderPath(`Folder of the data of the services; ${controlVariable} in the environment by default`) };
+export const dataOption = {
+  data: folderPath(`Folder of the services' data; by default $${controlVariable}, else the data folder of cloud`),
+};
 
 /** Variable with the isolation of services that are started without --isolation. */
 const isolationVariable = 'CLOUD_LOCAL_ISOLATION';

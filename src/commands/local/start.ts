@@ -63,7 +63,6 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   const { world } = context;
   assertDataDirectory(dataDir);
   makeFolders(dataDir, 0o700);
-  noteStarted(context.paths, dataDir);
   const logFile = logFileOf(dataDir);
   const log = openSync(logFile, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   const words = serveWords(dataDir, options, context.settingGiven('account'));
@@ -74,6 +73,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
     env: { ...world.env },
   });
   closeSync(log);
+  noteStarted(context.paths, child.pid, dataDir);
   let exited = false;
   child.on('exit', () => {
     exited = true;
@@ -109,8 +109,7 @@ async function launchOnce(context: Context, dataDir: string, options: ServeOptio
   try {
     return { running: await launch(context, dataDir, options), isNew: true };
   } catch (error) {
-    const isInUse = error instanceof LocalError && error.message.includes(' is in use by another cloud local');
-    const running = isInUse ? await findOther(context.world, dataDir) : undefined;
+    const running = error instanceof LocalError ? await findOther(context.world, dataDir) : undefined;
     if (running === undefined) throw error;
     return { running, isNew: false };
   }

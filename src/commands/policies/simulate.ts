@@ -46,7 +46,7 @@ export const simulate = command({
     const place = await findPlace(invocation, options.from);
     const caller = findCaller(place.access, args.user, place.account);
     const { resource, exists } = await findSubject(invocation, place, action, args.resource, options.from !== undefined);
-    if (!exists) invocation.warn(`warning: ${args.resource} does not exist`);
+    if (!exists) invocation.warn(`${args.resource} does not exist`);
     const decision = decide({
       caller,
       roles: listCallerRoles(place.access, caller),

@@ -1,6 +1,6 @@
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag } from '../../cli/parameters.ts';
-import { exitCodes, PartialError, UsageError } from '../../base/errors.ts';
+import { createContradiction, exitCodes, PartialError, UsageError } from '../../base/errors.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
 import { bytesOptions, readBytes, type BytesPlace } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
@@ -52,8 +52,8 @@ export const collect = command({
     if (options.checksum && !options.verify) throw new UsageError('--checksum needs --verify');
     if (options.verify && (dryRun || keep !== undefined))
       throw new UsageError('--verify removes nothing', { hint: 'leave out --dry-run and --keep-garbage' });
-    if (takeOver && (dryRun || options.verify))
-      throw new UsageError('--take-over removes contents', { hint: 'run the check first, without --take-over' });
+    if (takeOver && options.verify) throw createContradiction('--take-over', '--verify');
+    if (takeOver && dryRun) throw createContradiction('--take-over', '--dry-run');
     const place = { database: await readDatabase(invocation, options), bytes: await readBytes(invocation, options) };
     if (options.verify) return verify(invocation, place, options.checksum);
     const { collectContents } = await import('../../server/cluster-contents.ts');

@@ -19,14 +19,19 @@ async function checkUrl(given: string, url: string): Promise<void> {
   if (found !== undefined) throw new UsageError(`${given}: ${found.problem}`, { hint: found.hint });
 }
 
-/** Variables of libpq, and the parameters of the URL that replace them. Those that `pg` reads itself are not here. */
+/** Variables of libpq that decide about encryption, and the parameters of the URL that replace them. `pg` reads the others itself. */
 const tlsVariables = [
   ['PGSSLMODE', 'sslmode'],
   ['PGSSLROOTCERT', 'sslrootcert'],
+  ['PGSSLCERT', 'sslcert'],
+  ['PGSSLKEY', 'sslkey'],
 ] as const;
 
 /** Adds what variables of libpq say about encryption. */
 function addVariables(url: string, env: Context['world']['env']): string {
+  // A socket of this machine is never encrypted.
+  const host = new URL(url).hostname === '' && !new URL(url).searchParams.has('host') ? (env['PGHOST'] ?? '') : '';
+  if (host.startsWith('/')) return `${url}${url.includes('?') ? '&' : '?'}host=${encodeURIComponent(host)}`;
   const added = tlsVariables.flatMap(([variable, name]) => {
     const value = env[variable] ?? '';
     return value === '' || new URL(url).searchParams.has(name) ? [] : [`${name}=${encodeURIComponent(value)}`];

@@ -279,7 +279,7 @@ export const get = command({
     }
     if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T takes a single source');
     const last = args.path.at(-1) ?? '';
-    const makesTarget = options.parents && (sources.length > 1 || last.endsWith('/'));
+    const makesTarget = options.parents && (isMatch || hasList || sources.length > 1 || last.endsWith('/'));
     const intoFolder = !options.noTargetDirectory && (isFolder(local) || makesTarget);
     if (isMatch || hasList) assertDirectory(intoFolder, last, 'mkdir');
     if (!intoFolder && (sources.length > 1 || (last.endsWith('/') && !options.recursive)))

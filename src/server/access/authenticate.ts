@@ -192,7 +192,8 @@ async function verifyClaim(
   const keys = known ? [known.key] : [];
   const keyNames = service === 'compute' ? listKeyNames(names.key) : [names.key];
   if (!known)
-    for (const name of keyNames) keys.push(...(await findKeys(store.db, account, user, name, Math.max(0, keysTried - keys.length))));
+    for (const name of keyNames)
+      if (keys.length < keysTried) keys.push(...(await findKeys(store.db, account, user, name, keysTried - keys.length)));
   if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
   const signer = keys.find((key) => hasSigned(compileKey(key)));
   if (signer === undefined) throw withReason(refusals.signature(), explainSignature(claim));

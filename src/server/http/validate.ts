@@ -86,8 +86,8 @@ async function hasContent({ body, headers }: Request): Promise<boolean> {
  * @throws {ApiError} 400 when a request has a body that would be lost: `BadRequest` if it creates something that has no content,
  * `InvalidUpdate` if it changes only the headers of an entry.
  */
-async function checkNoBody({ creates, needsEntry, body }: Operation, request: Request): Promise<void> {
-  if (!(creates || needsEntry) || body !== 'none' || !(await hasContent(request))) return;
+async function checkNoBody({ method, creates, needsEntry, body }: Operation, request: Request): Promise<void> {
+  if (method !== 'PUT' || !(creates || needsEntry) || body !== 'none' || !(await hasContent(request))) return;
   if (creates) throw new ApiError(400, 'BadRequest', 'a directory or a link has no content: send no body');
   throw new ApiError(400, 'InvalidUpdate', 'the data cannot be changed together with the headers: send no body, or put the object again');
 }

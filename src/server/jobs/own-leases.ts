@@ -37,7 +37,8 @@ function keyOf({ job, phase, number }: Task): TaskKey {
  * at a time runs, so that a task which kills its process can be told from the others.
  * @param file of the running tasks; undefined if a death of the process does not count
  */
-export function createOwnLeases({ db }: Store, file: string | undefined): TaskLeases {
+export function createOwnLeases(store: Store, file: string | undefined): TaskLeases {
+  const { db } = store;
   const suspects = new Map<string, TaskKey & { mark?: ReturnType<RunningTasks['add']> | undefined }>();
   let running: RunningTasks | undefined;
   let held: { name: string; task: Task | undefined } | undefined;
@@ -85,11 +86,18 @@ export function createOwnLeases({ db }: Store, file: string | undefined): TaskLe
     collectLost: async () => {
       if (file === undefined) return 0;
       const found = readRunningTasks(file);
-      for (const { mark, job, phase, number } of found) {
-        if (mark !== 'running') continue;
-        const query = db.updateTable('job_tasks').set(({ eb }) => ({ lost: eb('lost', '+', 1) }));
-        await query.where('state', '=', 'waiting').where('job', '=', job).where('phase', '=', phase).where('number', '=', number).execute();
-      }
+      await store.write(async (transaction) => {
+        for (const { mark, job, phase, number } of found) {
+          if (mark !== 'running') continue;
+          const query = transaction.updateTable('job_tasks').set(({ eb }) => ({ lost: eb('lost', '+', 1) }));
+          await query
+            .where('state', '=', 'waiting')
+            .where('job', '=', job)
+            .where('phase', '=', phase)
+            .where('number', '=', number)
+            .execute();
+        }
+      });
       // Without the file, a death of this process does not count.
       running = quietly(() => createRunningTasks(file), undefined);
       for (const key of found) if (await findWaiting(db, key)) suspects.set(nameTask(key), { ...key, mark: running?.add(key, 'suspect') });

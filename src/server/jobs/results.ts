@@ -86,7 +86,7 @@ export async function saveFile(
     if (size === 0) return { place, content: null, size: 0, md5: emptyMd5 };
     const isSmall = size <= smallFile;
     const bytes = isSmall ? Buffer.from(room.subarray(0, size)) : undefined;
-    const length = bytes?.length ?? fstatSync(descriptor).size;
+    const length = bytes?.length ?? Math.max(size, fstatSync(descriptor).size);
     await reserve({ place, size: length });
     signal.throwIfAborted();
     mustClose = bytes !== undefined;
@@ -156,7 +156,10 @@ export async function saveTraces(
     }
   };
   const said = await save(openSaid(stderr), 'err.');
-  const core = await save(openCore(directory), 'core.');
+  const core = await save(openCore(directory), 'core.').catch(async (error: unknown) => {
+    if (said !== undefined && said.content !== null) await store.bytes.remove(said.content);
+    throw error;
+  });
   const objects = [said, core].filter((object) => object !== undefined);
   return { stderr: said?.place.path, core: core?.place.path, objects };
 }

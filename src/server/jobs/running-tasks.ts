@@ -44,10 +44,12 @@ export function createRunningTasks(file: string): RunningTasks {
   const descriptor = openSync(file, 'w', 0o600);
   const free: number[] = [];
   let lines = 0;
+  let isOpen = true;
   return {
     add: (task, first) => {
       const line = free.pop() ?? lines++;
       const write = (mark: Mark | undefined): void => {
+        if (!isOpen) return;
         // Without room on the disk, a task goes on without its entry.
         quietly(() => writeSync(descriptor, writeLine(task, mark), line * lineLength, 'latin1'), 0);
         if (mark === undefined) free.push(line);
@@ -56,8 +58,10 @@ export function createRunningTasks(file: string): RunningTasks {
       return write;
     },
     close: () => {
+      if (!isOpen) return;
+      isOpen = false;
       closeSync(descriptor);
-      if (free.length === lines) unlinkSync(file);
+      if (free.length === lines) quietly(() => unlinkSync(file), undefined);
     },
   };
 }

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createMemoryGroup, type ControlGroups } from './control-groups.ts';
 import { openTaskFile } from './task-files.ts';
-import { countAllowedFiles, countFiles, createDiskMeter, measureMemory, mostDescriptors, TooManyDescriptors } from './zone-usage.ts';
+import { countAllowedFiles, createFileCounter, createDiskMeter, measureMemory, mostDescriptors, TooManyDescriptors } from './zone-usage.ts';
 import type { Ending } from './outcome.ts';
 
 /**
@@ -143,12 +143,13 @@ export function createZoneLimits({ memory, disk, groups, name, directory }: Limi
         stops.push(repeat(memoryInterval, look, found));
       }
       if (disk !== undefined) {
-        const measure = createDiskMeter(pid, directory);
+        const measure = createDiskMeter(pid, directory, diskLimitBytes(disk));
         const look = async (): Promise<string | undefined> =>
           (await measure()) > diskLimitBytes(disk) ? describeDiskLimit(disk) : undefined;
         stops.push(repeat(diskInterval, look, found));
       } else {
-        const look = async (): Promise<string | undefined> => ((await countFiles(directory)) > mostFiles ? filesMessage : undefined);
+        const countFiles = createFileCounter(directory, mostFiles);
+        const look = async (): Promise<string | undefined> => ((await countFiles()) > mostFiles ? filesMessage : undefined);
         stops.push(repeat(filesInterval, look, found));
       }
     },

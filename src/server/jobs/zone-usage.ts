@@ -133,10 +133,24 @@ async function sumFiles(directory: string, option: string): Promise<number> {
   return isWhole ? sum : (await sumUp(['unshare', '--user', '--map-root-user', '--', ...du])).sum;
 }
 
-/** Number of files and directories of a zone. */
-export function countFiles(directory: string): Promise<number> {
-  return sumFiles(directory, '--inodes');
+/**
+ * Creates a function that returns the number of files and directories of a zone, or less while it is below `most`. The file system tells
+ * first by its free inodes whether there can be so many: to count them takes a process.
+ */
+export function createFileCounter(directory: string, most: number): () => Promise<number> {
+  const { ffree: before } = statfsSync(directory);
+  let counted = performance.now();
+  return async () => {
+    const used = before - statfsSync(directory).ffree;
+    // What others delete meanwhile hides what the zone creates.
+    if (used <= most / 2 && performance.now() - counted < countInterval) return Math.max(0, used);
+    counted = performance.now();
+    return await sumFiles(directory, '--inodes');
+  };
 }
+
+/** Milliseconds after which files are counted even if the file system has nearly as many free inodes as before. */
+const countInterval = 60_000;
 
 /** Bytes that each file and directory of a zone uses at least: empty files use inodes, which a file system has a limited number of. */
 const leastBytes = 4096;
@@ -156,11 +170,12 @@ function measureFree(directory: string): number {
  * and those of unlinked files that its processes hold. Unlinked files in descriptors that were sent and not yet received cannot be seen:
  * while there are such descriptors, everything by which the free space of the disk decreases counts as written by the zone.
  */
-export function createDiskMeter(pid: number, directory: string): () => Promise<number> {
+export function createDiskMeter(pid: number, directory: string, limit: number): () => Promise<number> {
+  const countFiles = createFileCounter(directory, countAllowedFiles(limit));
   let before = { size: 0, free: measureFree(directory) };
   return async () => {
     const pause = createPauses();
-    const [bytes, files] = await Promise.all([sumFiles(directory, '--block-size=1'), countFiles(directory)]);
+    const [bytes, files] = await Promise.all([sumFiles(directory, '--block-size=1'), countFiles()]);
     const { disk, hasSent } = await measureHeld(await listDescendants(pid, pause), pause);
     const size = Math.max(bytes, files * leastBytes) + disk;
     const free = measureFree(directory);

@@ -68,7 +68,7 @@ const entryTypes = [
 ] as const;
 
 function assertObjectType(value: string): void {
-  if (!entryTypes.some(([type, parameter]) => isTyped(value, type, parameter))) return;
+  if (!value.includes(';') || !entryTypes.some(([type, parameter]) => isTyped(value, type, parameter))) return;
   throw new ApiError(400, 'BadRequest', `content-type ${value} is that of a directory or a link: an object cannot have it`);
 }
 

@@ -88,7 +88,6 @@ export async function* mergeSides<B extends Item>(
       yield { rel, from: order <= 0 ? a : undefined, to: order >= 0 ? b : undefined, known: findKnown(rel) };
     }
   } finally {
-    await left.close();
-    await right.close();
+    await Promise.allSettled([left.close(), right.close()]);
   }
 }

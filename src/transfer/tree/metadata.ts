@@ -1,5 +1,6 @@
 import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
+import { readClock } from '../../base/clock.ts';
 import { ApiError, checkInterrupted, UsageError } from '../../base/errors.ts';
 import { decodeValue, encodeHeaders } from './headers.ts';
 import { inspect } from '../inspect.ts';
@@ -53,8 +54,8 @@ export async function changeMetadata(
     const found = await inspect(storage, path);
     if (!found) return undefined;
     const { 'last-modified': modified, etag } = found.headers;
-    if (first === undefined || first.modified !== modified) first = { modified, at: performance.now() };
-    if (!isPastSecond(found.headers, performance.now() - first.at)) {
+    if (first === undefined || first.modified !== modified) first = { modified, at: readClock() };
+    if (!isPastSecond(found.headers, readClock() - first.at)) {
       await pause(dateStep * (0.5 + Math.random()), signal);
       checkInterrupted(signal);
       continue;

@@ -25,7 +25,7 @@ export async function* planPut(
   const first = createFolder(storage, target, undefined, making);
   const folders = [first];
   // Where files are selected one by one, only directories of selected files are created.
-  const selected = new Set<Folder>();
+  const selected = new WeakSet<Folder>();
   if (!filter.isChoosy) yield { kind: 'folder', folder: first };
   for await (const { kind, file, rel, mode, ...state } of walkLocal(root, { ...options, prune: filter.prunes })) {
     const parent = folders.at(-1) ?? first;

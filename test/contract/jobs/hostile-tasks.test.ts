@@ -11,6 +11,9 @@ import { createTestJobs, narrow, type TestJobs } from './harness.ts';
 
 const quota = 50_000_000;
 
+/** Contents are files of this machine: other stores do not say how much room is left, and a copy of gigabytes would fill that of the tests. */
+const onFiles = process.env['CLOUD_TEST_BYTES'] === undefined;
+
 /** Bytes that the files of a job that is done have at most. */
 const smallFiles = 100_000;
 
@@ -53,13 +56,13 @@ test('a list of outputs that is too long fails the task', async () => {
   expect((await attack(exec)).errors).toEqual(['UserTaskError: the outputs of the task: they name more than 50000 objects']);
 });
 
-test('an output larger than the disk of the service is refused before it is copied', async () => {
+test.runIf(onFiles)('an output larger than the disk of the service is refused before it is copied', async () => {
   const { errors, most } = await attack('truncate -s 4P /proc/self/fd/1 || truncate -s 15T /proc/self/fd/1');
   expect(errors).toEqual([expect.stringMatching(/^NotEnoughSpaceError: .*disk of the service has \d+ bytes left/u)]);
   expect(most).toBeLessThan(smallFiles);
 });
 
-test('standard error that is larger than the disk is left out of the failure', async () => {
+test.runIf(onFiles)('standard error that is larger than the disk is left out of the failure', async () => {
   const { errors, most } = await attack('{ truncate -s 4P /proc/self/fd/2 || truncate -s 15T /proc/self/fd/2; } 2>/dev/null; exit 3');
   expect(errors).toEqual(['UserTaskError: user command exited with code 3']);
   expect(most).toBeLessThan(smallFiles);
@@ -77,7 +80,7 @@ test('an output larger than the quota of the account is refused before it is cop
   }
 });
 
-test('a cancel aborts the copy of an output, and so does the end of the service', { timeout: 60_000 }, async () => {
+test.runIf(onFiles)('a cancel aborts the copy of an output, and so does the end of the service', { timeout: 60_000 }, async () => {
   const exec = 'truncate -s 8G /proc/self/fd/1';
   const begin = async (): Promise<string> => {
     const id = await service.create([{ exec }]);

@@ -23,6 +23,20 @@ const parameters: ReadonlySet<string> = new Set([
   'sslkey',
 ]);
 
+/** Parameters of libpq that change nothing about who may read or connect: they are accepted and ignored. */
+const ignored: ReadonlySet<string> = new Set([
+  'channel_binding',
+  'client_encoding',
+  'connect_timeout',
+  'gssencmode',
+  'keepalives',
+  'keepalives_count',
+  'keepalives_idle',
+  'keepalives_interval',
+  'target_session_attrs',
+  'tcp_user_timeout',
+]);
+
 /** Says that the certificates which Node.js trusts are used. */
 const systemRoots = 'system';
 
@@ -45,7 +59,7 @@ export function findAddressProblem(url: string): { problem: string; hint: string
     };
   const { searchParams } = new URL(url);
   const known = `parameters are ${[...parameters].join(', ')}`;
-  const unknown = [...searchParams.keys()].find((name) => !parameters.has(name));
+  const unknown = [...searchParams.keys()].find((name) => !parameters.has(name) && !ignored.has(name));
   if (unknown !== undefined) return { problem: `${unknown} is not a known parameter`, hint: known };
   const mode = searchParams.get('sslmode') ?? 'prefer';
   if (!isMode(mode)) return { problem: `sslmode=${mode} is not known`, hint: `sslmode is one of ${modes.join(', ')}` };
@@ -97,7 +111,7 @@ export interface Address {
 export function readAddress(url: string): Address {
   const parsed = new URL(url);
   const given = new URLSearchParams(parsed.searchParams);
-  for (const name of ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']) parsed.searchParams.delete(name);
+  for (const name of ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', ...ignored]) parsed.searchParams.delete(name);
   const mode = given.get('sslmode') ?? 'prefer';
   const host = given.get('host') ?? decodeURIComponent(parsed.hostname);
   // As in libpq, a socket of this machine is never encrypted.

@@ -44,7 +44,7 @@ export interface Lease extends Admission {
   isLost(): boolean;
   /** Milliseconds by which the clock of this process was ahead of the database's at the last renewal. */
   skew(): number;
-  /** True if the clock of this process is wrong and another member's is right: then the database's is right too. */
+  /** True if the clock of this process is wrong and those of most members are right: then the database's is right too. */
   isAstray(): boolean;
   /** Keeps the lease from being removed before the transaction ends. @throws {StoreUnavailable} when it is lost */
   admit(transaction: Transaction<Schema>): Promise<void>;
@@ -81,7 +81,7 @@ async function insertRow(
 
 /**
  * Renews the row of a lease, unless it has ended.
- * @returns the time of the database, and whether the clock of another member is right
+ * @returns the time of the database, and whether the clocks of most processes agree with it
  */
 async function renewRow(
   db: Kysely<Schema>,
@@ -89,9 +89,10 @@ async function renewRow(
 ): Promise<{ readonly now: number; readonly others: boolean } | undefined> {
   const { rows } = await sql<{ now: number; others: boolean }>`
     update gateways set until = ${until}, skew = ${skew}, oldest = ${oldest}
-    where id = ${id} and until > clock_timestamp() returning ${databaseNow} as now, exists (
-      select 1 from gateways as other
-      where other.id <> ${id} and other.until > clock_timestamp() and abs(other.skew) <= ${mostSkew}
+    where id = ${id} and until > clock_timestamp() returning ${databaseNow} as now, (
+      select count(*) filter (where abs(other.skew) <= ${mostSkew}) * 2 > count(other.skew)
+      from gateways as other
+      where other.until > clock_timestamp() and split_part(other.address, ' ', 1) in ('process', 'worker')
     ) as others`.execute(db);
   return rows[0];
 }
