@@ -315,3 +315,12 @@ describe('pages in the order of modification times', () => {
     expect(await service.answerOf('GET', `${folder}?sort=mtime&marker=x/y`)).toEqual([400, 'InvalidArgumentError']);
   });
 });
+
+test('a body of a GET or DELETE, chunked or not, is ignored', async () => {
+  const forms = [{ body: 'xx' }, { body: chunked('x', 'x'), headers: { 'transfer-encoding': 'chunked' } }];
+  for (const [at, form] of forms.entries()) {
+    await service.put(`/demo/stor/bodied${at}`, content);
+    expect((await service.ask('GET', `/demo/stor/bodied${at}`, form)).text).toBe(content);
+    expect((await service.ask('DELETE', `/demo/stor/bodied${at}`, form)).status).toBe(204);
+  }
+});
