@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { copyTemplate } from '../support/local-template.ts';
@@ -241,8 +241,11 @@ describe('the life of a service', () => {
         ]);
       }
       expect((await sandbox.shell('cd project; find . -type f | sort')).stdout).toBe('./.git/config\n./keys/own.pem\n');
-      await sandbox.json(...start, '--data', 'mixed');
-      await sandbox.here(['local', 'stop', '--data', 'mixed']);
+      const { pid } = await sandbox.json<LocalInfo>(...start, '--data', 'mixed');
+      // What a killed service leaves is its own too.
+      process.kill(pid, 'SIGKILL');
+      await expect.poll(() => sandbox.json('local', 'status', '--data', 'mixed')).toMatchObject({ running: false });
+      expect(readdirSync(join(sandbox.home, 'mixed'))).toContain('running-tasks');
       sandbox.write('mixed/notes.txt', 'x');
       const reset = await sandbox.here(['local', 'reset', '-y', '--data', 'mixed']);
       expect([reset.code, reset.stderr]).toEqual([
