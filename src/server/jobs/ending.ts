@@ -11,12 +11,21 @@ const pause = 1000;
 /** Maximum pause in milliseconds: each failed attempt doubles the pause. */
 const longestPause = 16_000;
 
-/** Writes the end of a job, and retries while the disk or the database fails, until the engine is closed. True if it was written. */
-async function writeEnd({ store, now, log }: EngineOptions, job: ActiveJob, closing: AbortSignal): Promise<boolean> {
+/**
+ * Writes the end of a job, and retries while the disk or the database fails, until the engine is closed. True if it was written.
+ * @param giveBack called before each attempt: a claim that was in progress when the job was stopped leaves tasks claimed
+ */
+async function writeEnd(
+  { store, now, log }: EngineOptions,
+  job: ActiveJob,
+  closing: AbortSignal,
+  giveBack: () => Promise<void>,
+): Promise<boolean> {
   // Closing the engine does not wait for the next attempt.
   const wait = (delayMs: number): Promise<void> => sleep(delayMs, undefined, { signal: closing }).catch(() => undefined);
   for (let delayMs = pause; !closing.aborted;) {
     try {
+      await giveBack();
       const { isDone, missing } = await archiveJob(store, job, now());
       for (const obstacle of missing) log(`jobs: a file of job ${job.id} is missing: ${obstacle}`);
       if (isDone) return true;
@@ -76,10 +85,12 @@ export function createEnding({ options, jobs, loads, leases, closing, onGivenBac
     async end(job) {
       if (job.isEnding) return;
       await stop(job);
-      const held = leases.list(job.id);
-      await tryGiveBack(held);
-      if (held.length > 0) onGivenBack();
-      if (await writeEnd(options, job, closing)) jobs.delete(job.id);
+      const giveBack = async (): Promise<void> => {
+        const held = leases.list(job.id);
+        await tryGiveBack(held);
+        if (held.length > 0) onGivenBack();
+      };
+      if (await writeEnd(options, job, closing, giveBack)) jobs.delete(job.id);
     },
     async drop(job) {
       await stop(job);

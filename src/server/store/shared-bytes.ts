@@ -1,7 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
-import { writePrivate } from '../../base/private-files.ts';
 import { collectorName, type ByteStore } from './bytes.ts';
 import { listAbandoned, openFileBytes } from './file-bytes.ts';
 import { readInline } from './inline-bytes.ts';
@@ -61,7 +61,15 @@ export async function openSharedBytes(dir: string): Promise<ByteStore> {
       write: (text) =>
         attempt(async () => {
           await stat(root);
-          writePrivate(collectorFile, text);
+          // Synchronous calls would block every request while the directory is away.
+          const unfinished = `${collectorFile}.${randomUUID()}`;
+          try {
+            await writeFile(unfinished, text, { mode: 0o600, flag: 'wx', flush: true });
+            await rename(unfinished, collectorFile);
+          } catch (error) {
+            await rm(unfinished, { force: true }).catch(() => undefined);
+            throw error;
+          }
         }),
     },
     async *listUnfinished(before) {

@@ -31,12 +31,19 @@ export function takeGlobals(simulation: Simulation, seed: number): () => void {
   let readings = 0;
   const cancels = new Map<object, () => void>();
   const schedule = (work: (...given: unknown[]) => void, milliseconds = 0, ...given: unknown[]): object => {
+    // A real timer that another test has left may set the next one.
+    if (!simulation.isInside()) return before.setTimeout(work, milliseconds, ...given);
     const handle = { unref: () => handle, ref: () => handle };
     cancels.set(
       handle,
       simulation.schedule(milliseconds, () => work(...given)),
     );
     return handle;
+  };
+  const stop = (handle: object): void => {
+    const cancel = cancels.get(handle);
+    if (cancel) cancel();
+    else before.clearTimeout(handle as NodeJS.Timeout);
   };
   const sleep = <T>(milliseconds = 0, value?: T, { signal }: { signal?: AbortSignal } = {}): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -57,7 +64,7 @@ export function takeGlobals(simulation: Simulation, seed: number): () => void {
     readings += 1;
     return simulation.now + readings * 1e-7;
   };
-  Object.assign(globalThis, { setTimeout: schedule, clearTimeout: (handle: object) => cancels.get(handle)?.() });
+  Object.assign(globalThis, { setTimeout: schedule, clearTimeout: stop });
   Object.assign(timers, { setTimeout: sleep });
   Object.assign(crypto, { randomUUID: () => formatUuid(draw(16)), randomBytes: draw });
   syncBuiltinESMExports();

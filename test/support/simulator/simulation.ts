@@ -152,6 +152,11 @@ export class Simulation {
     this.#held = this.#held.filter((each) => each !== held);
   }
 
+  /** True for what a process of the simulation does. */
+  isInside(): boolean {
+    return this.#actors.getStore() !== undefined;
+  }
+
   /** Who does what is being done. */
   current(): Actor {
     const actor = this.#actors.getStore();
