@@ -75,17 +75,6 @@ const diskAttacks = [
   ['files that it has deleted', 'exec 5>a 6>b; rm a b; fallocate -l 700M /proc/self/fd/5; fallocate -l 700M /proc/self/fd/6; sleep 2'],
   ['in a directory that it made unreadable', 'mkdir d; for i in 1 2; do fallocate -l 700M d/file$i; done; chmod 0 d'],
   ['a file of nothing but holes, which would be copied whole', 'truncate -s 50G /proc/self/fd/1'],
-  [
-    'files that it has deleted, sent to a socket and not received',
-    `python3 -c '
-import os, socket, time
-a, b = socket.socketpair()
-for i in range(12):
-  f = os.open("f", os.O_CREAT | os.O_RDWR); os.unlink("f"); socket.send_fds(a, [b"x"], [f])
-  for j in range(100): os.write(f, b"x" * 1048576)
-  os.close(f)
-time.sleep(6)'`,
-  ],
   ['in its output', 'fallocate -l 700M file; fallocate -l 700M /proc/self/fd/1'],
 ] as const;
 
@@ -93,4 +82,18 @@ test.each(diskAttacks)('disk of a zone is limited: %s', async (_, command) => {
   const free = await services.open.run(`(${command}) >$TMPDIR/out`);
   expect(free.stderr).toContain('1 output, 0 errors');
   await Promise.all(services.sandboxed.map((service) => expectLimit(service, command, ['--disk', '1'], 'disk limit of 1 GB reached')));
+});
+
+test('disk of a zone is limited: files that it has deleted, sent to a socket and not received', async () => {
+  const command = `python3 -c '
+import os, socket, time
+a, b = socket.socketpair()
+for i in range(12):
+  f = os.open("f", os.O_CREAT | os.O_RDWR); os.unlink("f"); socket.send_fds(a, [b"x"], [f])
+  for j in range(100): os.write(f, b"x" * 1048576)
+  os.close(f)
+time.sleep(6)'`;
+  expect((await services.open.run(command)).stderr).toContain('1 output, 0 errors');
+  // One after another: such files are told by the free space of the disk, which the end of another zone increases.
+  for (const service of services.sandboxed) await expectLimit(service, command, ['--disk', '1'], 'disk limit of 1 GB reached');
 });
