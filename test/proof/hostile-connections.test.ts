@@ -23,7 +23,7 @@ let folder = 0;
 /** Starts a service with its own data, perhaps with fewer descriptors than usual. */
 async function start(limit?: number): Promise<void> {
   folder += 1;
-  const line = `cloud local start --data d${folder} --compute-port 0 --stor-port 0 -j`;
+  const line = `cloud local start --profile local --data d${folder} --compute-port 0 --stor-port 0 -j`;
   const { code, stdout, stderr } = await user.shell(limit === undefined ? line : `ulimit -n ${limit} && ${line}`, { env: collectable });
   if (code !== 0) throw new Error(stderr);
   local = JSON.parse(stdout) as LocalInfo;
