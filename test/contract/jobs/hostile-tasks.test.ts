@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listSandboxes } from '../../support/job-sandboxes.ts';
@@ -25,9 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Bytes that the service is writing, or 0 when a file is gone meanwhile. */
+/** Bytes that the service is writing to files, or 0 when a file is gone meanwhile. */
 function countWritten(): number {
   const folder = join(service.dir, 'tmp');
+  if (!existsSync(folder)) return 0;
   return readdirSync(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 

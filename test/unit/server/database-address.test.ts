@@ -20,7 +20,7 @@ describe('a URL', () => {
   test.each([
     ['mysql://db/cloud', 'must be the URL of a PostgreSQL database'],
     ['postgresql://db/cloud?sslmode=always', 'sslmode=always is not known'],
-    ['postgresql://db/cloud?connect_timeout=5', 'connect_timeout is not a known parameter'],
+    ['postgresql://db/cloud?connect_time=5', 'connect_time is not a known parameter'],
     ['postgresql://db/cloud?sslmode=verify-ca', 'needs sslrootcert'],
   ])('%s is refused', (url, problem) => {
     expect(findAddressProblem(url)?.problem).toContain(problem);
