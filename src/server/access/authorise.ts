@@ -10,7 +10,7 @@ import { assertEnabled } from './account-status.ts';
 import { isPresigned } from './authenticate.ts';
 import { findRoleIds, findRoleNames, listMemberships, loadPolicies } from './caller-roles.ts';
 import { findImage } from '../compute/image-shape.ts';
-import { findResource, listPaths, locateResource } from '../compute/resources.ts';
+import { findResource, locateResource } from '../compute/resources.ts';
 import { listTags } from '../compute/tags.ts';
 import type { Call, Caller, Connection } from '../http/handler.ts';
 import { fillPath } from '../http/match.ts';
@@ -69,12 +69,11 @@ async function describeComputeResource({
 }: Attempt): Promise<DecisionResource> {
   if (operation.resource === 'none') return { path: requested, kind: 'none', tags: [] };
   const parts = locateResource(operation, inputs);
-  const place = { account, findImage: find };
-  const resource = await findResource(store.db, place, parts);
+  const resource = await findResource(store.db, { account, findImage: find }, parts);
   const path = ['', account.login, ...parts].join('/');
   if (resource === undefined) return { path, kind: 'member', tags: [] };
   if (resource.key !== undefined) {
-    const paths = parts.length < 2 ? [path] : (await listPaths(store.db, place, parts)).map((each) => `/${account.login}/${each}`);
+    const paths = parts.length < 2 ? [path] : (await resource.listPaths()).map((each) => `/${account.login}/${each}`);
     return { path, paths, kind: resource.kind, tags: await listTags(store.db, account, resource.key) };
   }
   if (operation.method !== 'GET') return { path, kind: 'member', tags: [] };

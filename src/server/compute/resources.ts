@@ -14,6 +14,11 @@ export interface Resource {
   readonly key: string | undefined;
   /** Key of the collection that the member is in, or would be in. */
   readonly collection: string;
+  /**
+   * All paths of the resource below the account, with names and with ids, independent of how the path writes them; the path alone if
+   * nothing is there.
+   */
+  readonly listPaths: () => Promise<string[]>;
 }
 
 type Db = Kysely<Schema>;
@@ -81,54 +86,44 @@ const collections: Readonly<Record<Collection, Find>> = {
   networks: findNetwork,
 };
 
-function findFinder(collection: string): Find | undefined {
-  return Object.entries(collections).find(([known]) => known === collection)?.[1];
+/** The words for a member in paths: its name, unless that is the word for another member, and its id. @param word by which it was found */
+async function listWords(find: Find, db: Db, place: Place, { id, name = id }: Member, word: string): Promise<string[]> {
+  const isOwnName = name === id || name === word || (await find(db, place, name))?.id === id;
+  return isOwnName ? [...new Set([name, id])] : [id];
 }
 
 async function findUserKeys(db: Db, place: Place, parts: readonly string[]): Promise<Resource> {
-  const [, name = '', , key] = parts;
+  const [, name = '', , word] = parts;
   const user = await findUser(db, place.account, name);
-  if (user === undefined) return { kind: 'member', key: undefined, collection: 'users' };
+  if (user === undefined) return { kind: 'member', key: undefined, collection: 'users', listPaths: async () => [parts.join('/')] };
   const collection = `users/${user.id}/keys`;
-  if (key === undefined) return { kind: 'collection', key: collection, collection };
-  const id = (await findKey(user)(db, place, key))?.id;
-  return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
+  const listFolders = async (): Promise<string[]> => {
+    const words = await listWords(findMember, db, place, { id: user.id, name: user.login }, name);
+    return words.map((each) => `users/${each}/keys`);
+  };
+  if (word === undefined) return { kind: 'collection', key: collection, collection, listPaths: listFolders };
+  const find = findKey(user);
+  const key = await find(db, place, word);
+  const listPaths = async (): Promise<string[]> => {
+    const [folders, words] = [await listFolders(), key === undefined ? [word] : await listWords(find, db, place, key, word)];
+    return folders.flatMap((folder) => words.map((each) => `${folder}/${each}`));
+  };
+  return { kind: 'member', key: key && `${collection}/${key.id}`, collection, listPaths };
 }
 
 /** Finds the resource of a path below an account; undefined if the path is not one of a resource. */
 export async function findResource(db: Db, place: Place, parts: readonly string[]): Promise<Resource | undefined> {
-  const [collection, name, inner] = parts;
-  if (collection === undefined) return { kind: 'account', key: '', collection: '' };
-  const find = findFinder(collection);
+  const [collection, word, inner] = parts;
+  const listPaths = async (): Promise<string[]> => [parts.join('/')];
+  if (collection === undefined) return { kind: 'account', key: '', collection: '', listPaths };
+  const find = Object.entries(collections).find(([known]) => known === collection)?.[1];
   if (find === undefined || !isResourcePath(parts)) return undefined;
   if (inner !== undefined) return findUserKeys(db, place, parts);
-  if (name === undefined) return { kind: 'collection', key: collection, collection };
-  const id = (await find(db, place, name))?.id;
-  return { kind: 'member', key: id === undefined ? undefined : `${collection}/${id}`, collection };
-}
-
-/** The words for a member in paths: its name, unless that is the word for another member, and its id; the word alone if there is no such member. */
-async function listWords(find: Find, db: Db, place: Place, word: string): Promise<string[]> {
+  if (word === undefined) return { kind: 'collection', key: collection, collection, listPaths };
   const member = await find(db, place, word);
-  if (member === undefined) return [word];
-  const { id, name = id } = member;
-  const named = name === id || name === word ? member : await find(db, place, name);
-  return named?.id === id ? [...new Set([name, id])] : [id];
-}
-
-/**
- * All paths of the resource at a path below an account, with names and with ids, independent of how the path writes them. The path alone if
- * nothing is there.
- */
-export async function listPaths(db: Db, place: Place, parts: readonly string[]): Promise<string[]> {
-  const [collection = '', name, inner, key] = parts;
-  const find = findFinder(collection);
-  if (find === undefined || name === undefined) return [parts.join('/')];
-  const members = (await listWords(find, db, place, name)).map((word) => `${collection}/${word}`);
-  if (inner === undefined) return members;
-  const user = key === undefined || collection !== 'users' ? undefined : await findUser(db, place.account, name);
-  const below = user === undefined ? [parts.slice(3).join('/')] : await listWords(findKey(user), db, place, key ?? '');
-  return members.flatMap((member) => below.map((word) => (word === '' ? `${member}/${inner}` : `${member}/${inner}/${word}`)));
+  if (member === undefined) return { kind: 'member', key: undefined, collection, listPaths };
+  const listNames = async (): Promise<string[]> => (await listWords(find, db, place, member, word)).map((each) => `${collection}/${each}`);
+  return { kind: 'member', key: `${collection}/${member.id}`, collection, listPaths: listNames };
 }
 
 /** Path components, below the account, of the resource that controls access to an operation. */
