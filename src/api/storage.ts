@@ -14,7 +14,7 @@ const conditions = {
 };
 const roleTag = { roleTag: header('role-tag', 'Roles to tag it with, comma-separated') };
 const copies = { durabilityLevel: header('durability-level', 'Number of copies, 1 to 6') };
-const bound = { maxContentLength: header('max-content-length', 'Maximum number of bytes to accept when the length is not known') };
+const lengthLimit = { maxContentLength: header('max-content-length', 'Maximum number of bytes to accept when the length is not known') };
 const page = {
   limit: optional(number('Maximum number of entries in the response')),
   marker: optional(text('Name to start at, inclusive')),
@@ -52,7 +52,7 @@ export const storage = operations('storage', {
       ...copies,
       ...roleTag,
       contentMd5: header('content-md5', 'MD5 of the content, Base64; the service checks it'),
-      ...bound,
+      ...lengthLimit,
     },
     body: 'bytes',
     storesHeaders: true,
@@ -131,7 +131,7 @@ export const storage = operations('storage', {
   }).returning(o.createdUpload),
   uploadPart: operation(`PUT /:account/${partPath}/:part`, {
     summary: 'Stores a part',
-    fields: { contentMd5: header('content-md5', 'MD5 of the part, Base64'), ...bound, ...copies },
+    fields: { contentMd5: header('content-md5', 'MD5 of the part, Base64'), ...lengthLimit, ...copies },
     body: 'bytes',
   }).answering(),
   getMultipartUpload: operation(`GET /:account/${partPath}/state`, { summary: 'The state of a multipart upload' }).returning(o.upload),

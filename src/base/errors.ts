@@ -45,15 +45,6 @@ export function createContradiction(one: string, other: string): UsageError {
   return new UsageError(`${one} and ${other} cannot be combined`, { hint: `leave out ${other} or ${one}` });
 }
 
-/** Reads a value; a usage error gets the option or variable that the value is from. */
-export function naming<T>(source: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`${source}: ${error.message}`, { hint: error.hint, cause: error }) : error;
-  }
-}
-
 /** Something that the user named does not exist, as found without a 404 of the service. */
 export class NotFoundError extends CloudError {
   readonly code = 'NotFound';
@@ -262,18 +253,6 @@ export function ifThere<T>(work: () => T): T | undefined {
     return work();
   } catch (error) {
     return ignoreAbsence(error);
-  }
-}
-
-/** The result of work; when it fails, `undo` is called before the error is thrown, which hides that of `undo`. */
-export async function undoOnFailure<T>(undo: () => unknown, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    await Promise.resolve()
-      .then(undo)
-      .catch(() => undefined);
-    throw error;
   }
 }
 

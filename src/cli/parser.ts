@@ -1,11 +1,11 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander';
-import { naming, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 import { parseDuration, parseSize } from '../output/units.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';
-import { kebab } from '../config/settings.ts';
+import { kebab, naming } from '../config/settings.ts';
 import type { Option, Placed } from './parameters.ts';
 import { collectValues, readArguments, type Parsed } from './plain-line.ts';
 import { findLetter } from './synonyms.ts';

@@ -258,3 +258,12 @@ export function readCount({ value, source }: Sourced): number {
   }
   return Number(value);
 }
+
+/** Reads a value; a usage error gets the option or variable that the value is from. */
+export function naming<T>(source: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${source}: ${error.message}`, { hint: error.hint, cause: error }) : error;
+  }
+}

@@ -25,8 +25,12 @@ function checkExact(word: string, place: Place, known: ReadonlySet<string>): Pla
   }
   const lower = word.toLowerCase();
   if (lower !== word) {
-    const mended = known.has(lower) ? lower : (findOtherName(lower) ?? findNearest(lower, known) ?? printWord(lower));
-    return { message: `actions are in lower case: ${quoteForMessage(word)} never matches, write ${mended}`, place, suggestion: mended };
+    const corrected = known.has(lower) ? lower : (findOtherName(lower) ?? findNearest(lower, known) ?? printWord(lower));
+    return {
+      message: `actions are in lower case: ${quoteForMessage(word)} never matches, write ${corrected}`,
+      place,
+      suggestion: corrected,
+    };
   }
   const nearest = findOtherName(word) ?? findNearest(word, known);
   const message = `${quoteForMessage(word)} is not a known action`;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../base/build.ts';
-import { undoOnFailure } from '../base/errors.ts';
+import { undoOnFailure } from '../base/undo-on-failure.ts';
 import { makeJobDirectory } from './job-directory.ts';
 import { removeTree } from './jobs/remove-tree.ts';
 import type { Store } from './store/store.ts';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import type { SnapshotInfo } from '../api/control.ts';
-import { undoOnFailure } from '../base/errors.ts';
+import { undoOnFailure } from '../base/undo-on-failure.ts';
 import type { Gate } from './gate.ts';
 import type { JobEngine } from './jobs/engine.ts';
 import type { Services } from './services.ts';

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { LimitValues } from '../api/service-limits.ts';
-import { LocalError, undoOnFailure } from '../base/errors.ts';
+import { LocalError } from '../base/errors.ts';
+import { undoOnFailure } from '../base/undo-on-failure.ts';
 import { openMember, runMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';

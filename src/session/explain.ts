@@ -7,6 +7,7 @@ import {
   LocalError,
   NotFoundError,
   setHint,
+  quietly,
   unlessMissing,
   UsageError,
   withHint,
@@ -30,12 +31,8 @@ export interface Origin {
 
 /** Decodes a path; undefined if that is impossible, or has characters that a command line cannot show. */
 function decodePath(path: string): string | undefined {
-  try {
-    const decoded = decodeURIComponent(path);
-    return /\p{C}/u.test(decoded) ? undefined : decoded;
-  } catch {
-    return undefined;
-  }
+  const decoded = quietly(() => decodeURIComponent(path), undefined);
+  return decoded === undefined || /\p{C}/u.test(decoded) ? undefined : decoded;
 }
 
 /** The hint for the 403 of a sub-user: the question to which the account gets the same answer, with its reason. */

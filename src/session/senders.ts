@@ -1,9 +1,9 @@
 import { readClock } from '../base/clock.ts';
 import type { Paths } from '../config/paths.ts';
-import { readFlag, type Sourced, type Sources } from '../config/settings.ts';
+import { naming, readFlag, type Sourced, type Sources } from '../config/settings.ts';
 import { openCache } from '../config/cache.ts';
 import { lazily } from '../base/lazily.ts';
-import { naming, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { readUserFile, UntrustedFile } from '../base/private-files.ts';
 import type { World } from '../base/world.ts';
 import { isLoopback } from '../client/client.ts';

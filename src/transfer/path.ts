@@ -34,6 +34,11 @@ export function readRemotePath(text: string, account: string): RemotePath {
   return { account: login, path: parts.join('/') };
 }
 
+/** True for an account's own directory and its roots, which always exist and cannot be deleted: `/login/stor`. */
+export function isRootDirectory({ path }: RemotePath): boolean {
+  return !path.includes('/');
+}
+
 /** @throws {UsageError} for a path in `uploads`: a service may take whatever is put there for a part of a multipart upload */
 export function assertStorable(target: RemotePath): void {
   if (!/^uploads(?:\/|$)/.test(target.path)) return;

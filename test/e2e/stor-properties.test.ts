@@ -102,7 +102,7 @@ test('the content type of a directory is not taken from a manifest', async () =>
 });
 
 test.each(['text/x; subtype=directory', 'application/json; type=directoryx', 'a/b; xtype=directory'])(
-  'an object of the type %s is no directory',
+  'an object of the type %s is not a directory',
   async (type) => {
     user.write('plain', 'plain');
     expect((await user.here(['stor', 'put', 'plain', 'plain/a', '-pq', '--type', type])).code).toBe(0);

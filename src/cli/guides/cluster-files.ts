@@ -3,6 +3,20 @@
  * the program that reads it, and run haproxy with haproxy.cfg.
  */
 
+/** What runs where. */
+export const diagram = [
+  '                clients',
+  '                   |  TLS',
+  '                haproxy            TCP pass-through, health checks',
+  '                 |   |',
+  '         gateway 1   gateway 2     both services, stateless',
+  '            |    \\   /    |',
+  '            |     \\ /     |',
+  '            |      X      |',
+  '            |     / \\     |',
+  '        PostgreSQL   contents      a shared folder, or a bucket',
+];
+
 /** Variables of the trial: a folder, the first port, and a key. */
 export const trialVariables = [
   'export DIR=$HOME/cloud-try PORT=${PORT:-7443} KEY=$HOME/.ssh/id_rsa',

@@ -13,20 +13,7 @@ export const cluster: Guide = {
       title: 'Description',
       blocks: [
         '`cloud local` is one process with its own data. `cloud server` runs the same services, with no difference for clients, on infrastructure that an operator already has: PostgreSQL for metadata, and a shared folder or an S3-compatible store for object contents. Gateways are stateless.',
-        {
-          lines: [
-            '                clients',
-            '                   |  TLS',
-            '                haproxy            TCP pass-through, health checks',
-            '                 |   |',
-            '         gateway 1   gateway 2     both services, stateless',
-            '            |    \\   /    |',
-            '            |     \\ /     |',
-            '            |      X      |',
-            '            |     / \\     |',
-            '        PostgreSQL   contents      a shared folder, or a bucket',
-          ],
-        },
+        { lines: files.diagram },
         'Any number of gateways can share one database and one store of contents. They find each other in the database, where each gateway renews a lease every 5 seconds. Synchronize the clocks of all machines, for example by NTP: a gateway refuses signed requests whose date differs from its clock by minutes. A gateway that could not renew its lease for 15 seconds, because it was frozen or cut off, commits nothing that it began before, and continues under a new lease.',
       ],
     },

@@ -10,7 +10,7 @@ import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
 import { createMatcher } from '../../transfer/tree/wildcard.ts';
-import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { baseName, isRootDirectory, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { runPool } from '../../base/parallel.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
@@ -91,7 +91,7 @@ async function findRoot({ storage }: Context, path: RemotePath): Promise<Found> 
 
 interface Search {
   readonly maxDepth: number | undefined;
-  /** True to yield directories after their entries. */
+  /** True to yield directories after their entries, and no root directory of an account: they are to be deleted. */
   readonly isUpward: boolean;
   readonly filter: Filter;
   /** True if the root was an argument, so that the filter applies to its name. */
@@ -126,7 +126,7 @@ async function* search(
     }
   }
   const goes = own.type === 'object' || takesPart({ kind: 'leave', rel: '' });
-  if (isUpward && goes && isWanted(own.type)) yield own;
+  if (isUpward && goes && isWanted(own.type) && !isRootDirectory(root)) yield own;
 }
 
 /** Runs a shell command for an entry; `out` receives its stdout. The path is passed as `$1` and `$CLOUD_PATH`, and never becomes part of the command's text. */
@@ -163,14 +163,9 @@ function printPath({ path }: Found, isTerminal: boolean, isNull: boolean): Uint8
   return Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(line) : line}\n`);
 }
 
-/** True for a root directory of an account, which cannot be deleted. */
-function isFixed({ path }: RemotePath): boolean {
-  return !path.includes('/');
-}
-
 /** @throws {UsageError} where nothing selects what is deleted in a root directory of an account */
 function checkRoots(roots: readonly RemotePath[], isSelective: boolean): void {
-  const root = roots.find(isFixed);
+  const root = roots.find(isRootDirectory);
   if (root === undefined || isSelective) return;
   throw new UsageError(`--delete without a test would delete everything in ${printRemotePath(root)}`, {
     hint: `if this is intended: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(root)}/*`)}`,
@@ -235,8 +230,7 @@ export const find = command({
     const how = { maxDepth: options.maxdepth, isUpward: options.delete, filter, isNamed: args.path.length > 0, isOnly };
     async function* found(): AsyncGenerator<Found> {
       for (const root of roots) {
-        for await (const one of search(invocation, root, how, tally))
-          if (tests.every((test) => test(one)) && !(options.delete && isFixed(root) && one.path === printRemotePath(root))) yield one;
+        for await (const one of search(invocation, root, how, tally)) if (tests.every((test) => test(one))) yield one;
       }
       if (!options.delete && exec === undefined) tally.finish();
     }

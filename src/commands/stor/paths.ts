@@ -3,7 +3,7 @@ import { inspect, type Inspected } from '../../transfer/inspect.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { ApiError, withHint } from '../../base/errors.ts';
-import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { isRootDirectory, parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 
 /** The error for a path that does not exist. */
 export function missing(path: RemotePath): ApiError {
@@ -26,7 +26,7 @@ export async function inspectRoot(storage: StorageClient, path: RemotePath): Pro
 
 /** Creates a directory and its parents; a dry run only checks. @returns false for a root of the account, which always exists */
 export async function makeWithParents(storage: StorageClient, folder: RemotePath | undefined, dryRun = false): Promise<boolean> {
-  if (folder?.path.includes('/') !== true) return false;
+  if (folder === undefined || isRootDirectory(folder)) return false;
   await makeFolder(storage, folder, { parents: true, dryRun });
   return true;
 }

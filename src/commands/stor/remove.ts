@@ -10,7 +10,15 @@ import type { Work } from '../../config/journal-file.ts';
 import { silent, type Engine } from '../../transfer/engine.ts';
 import type { NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { joinPath, parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import {
+  isRootDirectory,
+  joinPath,
+  parentOf,
+  printRemotePath,
+  quoteRemotePath,
+  readRemotePath,
+  type RemotePath,
+} from '../../transfer/path.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
@@ -258,7 +266,7 @@ export const remove = command({
     const targets = leaveOut(invocation, found, removal.filter);
     if (targets.length === 0) search.finish();
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
-    const rootless = targets.find(({ path }) => !path.path.includes('/'));
+    const rootless = targets.find(({ path }) => isRootDirectory(path));
     if (rootless)
       throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root directory of the account`, {
         hint: `to delete its entries: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(rootless.path)}/*`)}`,

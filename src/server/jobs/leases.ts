@@ -9,8 +9,8 @@ import type { TaskLeases } from './task-leases.ts';
 
 /**
  * Decides which engine runs a task. On SQLite one process runs all of them: claiming a task only reads its row, and after a restart every
- * task without a recorded outcome runs again (`own-leases.ts`). On PostgreSQL a claim is a lease in the row of the task, which expires unless it is renewed;
- * times are those of the database's clock. On both, an outcome is recorded only for the attempt in the row.
+ * task without a recorded outcome runs again (`own-leases.ts`). On PostgreSQL a claim is a lease in the row of the task, which expires
+ * unless it is renewed; times are those of the database's clock. On both, an outcome is recorded only for the attempt in the row.
  */
 
 /** Duration of a lease, and interval of its renewal, in milliseconds. */

@@ -29,7 +29,7 @@ function writeLine({ job, phase, number }: TaskKey, mark: Mark | undefined): str
   return `${text.padEnd(lineLength - 1)}\n`;
 }
 
-/** The entries of a file; none if there is no file. Other lines are ignored. */
+/** The entries of a file; none without a file. Other lines are ignored. */
 export function readRunningTasks(file: string): (TaskKey & { readonly mark: Mark })[] {
   const lines = quietly(() => readFileSync(file, 'latin1'), '').split('\n');
   return lines.flatMap((line) => {

@@ -1,4 +1,4 @@
-import { undoOnFailure } from '../../base/errors.ts';
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import type { FinishedRequest, RequestObserver } from '../http/request-observer.ts';
 import { listenForAdmin } from './admin.ts';
 import type { TaskObserver } from '../jobs/engine-options.ts';

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readAll, type ByteStream, type HttpResponse } from '../../api/message.ts';
-import { ApiError, undoOnFailure } from '../../base/errors.ts';
+import { ApiError } from '../../base/errors.ts';
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { peerHeader, peerPath, secretFile, type PeerImage } from './peers.ts';
 
 /** Timeout in milliseconds for connecting to another service, and for its silence. */

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LocalError, UsageError, undoOnFailure } from '../../../base/errors.ts';
+import { LocalError, UsageError } from '../../../base/errors.ts';
+import { undoOnFailure } from '../../../base/undo-on-failure.ts';
 import { copyDatabase, databaseFiles } from '../../store/copy-state.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
