@@ -45,6 +45,8 @@ export default defineConfig({
       project('unit', 60_000, shared),
       project('contract', 60_000, shared),
       project('e2e', 60_000, shared),
+      // What takes too long for `npm test`: interruptions, several services, a data directory of its own for each test.
+      project('scenarios', 60_000, { ...shared, ...shortLived }),
       // All three for `npm test`: workers of another project would be others, and load everything again.
       project('test', 60_000, {
         ...shared,

@@ -158,7 +158,7 @@ cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
       'cloud stor snapshot diff photos@monday photos@tuesday': 'cloud stor snapshot create -q photos@tuesday',
       'cloud stor roles get logs/a.gz -j': 'echo x | cloud stor put -q - logs/a.gz',
     },
-    left: { 'cloud stor sync site stor:site --watch': 'it goes on until it is interrupted; test/e2e/stor-watch.test.ts does that' },
+    left: { 'cloud stor sync site stor:site --watch': 'it goes on until it is interrupted; test/scenarios/stor-watch.test.ts does that' },
   },
   mpu: {
     prepare: `cloud stor mkdir -q backups; head -c 40000000 /dev/zero > disk.img; head -c 20000000 disk.img > disk.part0; ${upload}`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { judgeHistory, type Action, type Ending, type Operation } from '../../support/linearizability.ts';
-import { createRandom } from '../../support/random.ts';
+import { judgeHistory, type Action, type Ending, type Operation } from '../support/linearizability.ts';
+import { createRandom } from '../support/random.ts';
 
 /** The checker of histories: it believes what can have happened, and finds what cannot. */
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { HistoryDriver, type SendToStorage } from '../../support/history-driver.ts';
-import { judgeHistory } from '../../support/linearizability.ts';
-import { createRandom } from '../../support/random.ts';
-import type { Answered, Sent } from '../../support/signed.ts';
+import { HistoryDriver, type SendToStorage } from '../support/history-driver.ts';
+import { judgeHistory } from '../support/linearizability.ts';
+import { createRandom } from '../support/random.ts';
+import type { Answered, Sent } from '../support/signed.ts';
 
 /** The driver of histories writes down no violation of a service that has none: one in memory, where each request is done in one step. */
 
