@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { X509Certificate, type KeyObject } from 'node:crypto';
 import type { PublicKey } from '../../auth/public-key.ts';
 import type { ApiError } from '../../base/errors.ts';
 import type { Call } from '../http/handler.ts';
@@ -111,6 +111,11 @@ function isBelieved(chain: readonly Certified[], pem: string | undefined, now: n
   return true;
 }
 
+/** True for the same public key. Of different types `equals` says false too, but then the next call of OpenSSL fails with its error. */
+function isSameKey(one: KeyObject, other: KeyObject): boolean {
+  return one.asymmetricKeyType === other.asymmetricKeyType && one.equals(other);
+}
+
 /**
  * Reads the attestation certificates of a key. They attest only if the service has an authority that they lead to.
  * @throws {ApiError} 409 `InvalidArgument` for a certificate that is malformed, not valid now, about another key, or issued without
@@ -126,7 +131,7 @@ export function readAttestation(pems: readonly string[] | undefined, key: Public
     const problem = findDateProblem(each, now());
     if (problem !== undefined) throw refuse(`certificate ${index + 1} ${problem}`);
   }
-  if (!first.certificate.publicKey.equals(key.keyObject)) throw refuse('the first certificate is not for this key');
+  if (!isSameKey(first.certificate.publicKey, key.keyObject)) throw refuse('the first certificate is not for this key');
   const multifactor = isBelieved(chain, settings.attestationAuthority, now()) ? JSON.stringify(readFactors(first)) : null;
   return { attestation: JSON.stringify(pems), multifactor };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { derivePublicKey } from '../../../src/auth/public-key.ts';
 import { quoteShell } from '../../../src/base/quote.ts';
-import { createTestService, type TestReply, type TestService } from '../../support/service.ts';
+import { createEcdsaKey, createRsaKey, createTestService, type TestReply, type TestService } from '../../support/service.ts';
 
 /** Three days later certificates of one day have expired. */
 const now = Date.now() + 3 * 86_400_000;
@@ -162,6 +162,20 @@ describe('an attestation is believed by the rules of certificates, as openssl ve
     expect(isVerified(['in-name'])).toBe(true);
     expect(new X509Certificate(readFileSync(fileOf('in-name', 'pem'))).raw.includes(extensionBytes)).toBe(true);
     expect(await register(['in-name'])).toMatchObject({ status: 201, json: { attested: true, multifactor: [] } });
+  });
+
+  test.each([
+    ['type', createRsaKey],
+    ['curve', () => createEcdsaKey(384)],
+    ['value', createEcdsaKey],
+  ])('a certificate of a key of another %s is refused, and leaves no error for the next use of a key', async (_, create) => {
+    const { line } = create();
+    const known = createPrivateKey(readFileSync(fileOf('device', 'key')));
+    const attestation = [readFileSync(fileOf('device', 'pem'), 'utf8')];
+    const signed = { date: new Date(now).toUTCString() };
+    const response = await service.compute('POST', '/my/keys', { json: { key: line, attestation }, signing: signed });
+    expect([response.status, response.text]).toEqual([409, expect.stringContaining('the first certificate is not for this key')]);
+    expect(createPrivateKey(readFileSync(fileOf('device', 'key'))).equals(known)).toBe(true);
   });
 
   test('a chain of more certificates than any device has is refused before one is looked at', async () => {
