@@ -81,11 +81,10 @@ let setsNanoseconds: boolean | undefined;
 /** The time in seconds, as text: Node.js would take a negative number for the current time. */
 function toSeconds(time: bigint, isExact: boolean): string {
   const whole = floorTo(time, second);
-  const rest = time - whole;
-  if (isExact) return String(Number(whole / second) + Number(rest) / 1e9);
-  // Node.js truncates towards zero to the microsecond: the middle of the microsecond is the safest.
-  const middle = Number(rest / microsecond) + (time < 0n ? -0.5 : 0.5);
-  return String(Number(whole / second) + middle / 1e6);
+  const [unit, perSecond] = isExact ? [1n, 1e9] : [microsecond, 1e6];
+  // Node.js truncates towards zero to the unit: its middle is the safest.
+  const middle = Number((time - whole) / unit) + (time < 0n ? -0.5 : 0.5);
+  return String(Number(whole / second) + middle / perSecond);
 }
 
 /** Sets the modification time of a file, given by path or descriptor. */
