@@ -24,10 +24,10 @@ export function readFingerprint(word: string): string | undefined {
   return /^[\da-f]{2}(:[\da-f]{2}){15}$/.test(fingerprint) ? fingerprint : undefined;
 }
 
-/** True if a fingerprint in a profile is that of a key: MD5, with or without colons, or SHA256. */
-function isNamedBy(fingerprint: string, { fingerprint: md5, key }: Key): boolean {
+/** True if a fingerprint in a profile is one of a key's: MD5, with or without colons, or SHA256. */
+function isNamedBy(fingerprint: string, { md5, sha256 }: Pick<LocalKey, 'md5' | 'sha256'>): boolean {
   const digits = fingerprint.replace(/^MD5:/i, '').replaceAll(':', '').toLowerCase();
-  return digits === md5.replaceAll(':', '') || fingerprint.replace(/=$/, '') === computeSha256(key);
+  return digits === md5.replaceAll(':', '') || fingerprint.replace(/^sha256:/i, 'SHA256:').replace(/=$/, '') === sha256;
 }
 
 /** Finds a key by fingerprint or name. @throws {UsageError} when several keys have the name */
@@ -110,10 +110,9 @@ function listUses({ settings }: Context, { type, usableFor }: LocalKey): readonl
 }
 
 /** True if the settings name a key for either service. */
-function isInUse({ settings }: Context, { source, md5, sha256 }: LocalKey): boolean {
+function isInUse({ settings }: Context, key: LocalKey): boolean {
   const { keyFile, keyId, storKeyId } = settings();
-  const named = [keyId, storKeyId].flatMap((setting) => (setting === undefined ? [] : [readFingerprint(setting.value) ?? '']));
-  return keyFile?.value === source || named.some((name) => name === md5 || name === sha256);
+  return keyFile?.value === key.source || [keyId, storKeyId].some((setting) => setting !== undefined && isNamedBy(setting.value, key));
 }
 
 /** The command that registers the public half of a private key. */
@@ -240,10 +239,9 @@ export const keys = group({
       wholeId: readFingerprint,
       idWord: 'fingerprint',
       resolve: (listed, word, { settings }) => {
-        const key = findKey(listed, word);
-        const { name, fingerprint } = key;
+        const { name, fingerprint, key } = findKey(listed, word);
         const { keyId } = settings();
-        const own = keyId !== undefined && isNamedBy(keyId.value, key);
+        const own = keyId !== undefined && isNamedBy(keyId.value, { md5: fingerprint, sha256: computeSha256(key) });
         return { id: fingerprint, label: own ? `${name} (it signs this request: you would lock yourself out)` : name };
       },
       remove: ({ compute, account }, key) => compute.deleteKey({ account, key }),

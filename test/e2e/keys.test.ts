@@ -122,6 +122,11 @@ test('keys local tells which keys serve and which are registered', async () => {
   const { keyFile } = user.local;
   expect(before).toContainEqual(expect.objectContaining({ source: keyFile, inUse: true, registered: true }));
   expect(before.filter(({ inUse }) => inUse)).toHaveLength(1);
+  for (const kind of ['md5', 'sha256'] as const) {
+    const word = fingerprintOf(file, kind).replaceAll(':', kind === 'md5' ? '' : ':');
+    const { stdout } = await user.here(['keys', 'local', '-j', '--key-id', word]);
+    expect([word, (JSON.parse(stdout) as typeof before).find(({ type }) => type === 'rsa')?.inUse]).toEqual([word, true]);
+  }
   const unknown = await user.here(['keys', 'local', '-j', '--key-file', file.replace(/\.pub$/, '')]);
   expect([unknown.code, unknown.stderr]).toEqual([0, expect.stringContaining('the registered keys are unknown')]);
   await user.here(['keys', 'create']);
