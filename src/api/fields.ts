@@ -54,6 +54,9 @@ export function list(help: string, item: Field = text('')): Field<unknown[]> {
 }
 /** An object with known fields. */
 export const object = <F extends Fields>(help: string, fields: F): Field<Infer<F>> => field('object', help, { fields });
+/** An object with more fields: those that commands add to what a service returns. */
+export const extend = <T, F extends Fields>({ help, fields }: Field<T>, more: F): Field<T & Infer<F>> =>
+  field('object', help, { fields: { ...fields, ...more } });
 /** An object with arbitrary keys. */
 export const map = (help: string): Field<Record<string, unknown>> => field('object', help);
 /** An object or a boolean for which the service accepts only the declared type and properties. */

@@ -1,7 +1,7 @@
 import { andThen } from '../base/iterate.ts';
 import type { Field } from '../api/fields.ts';
 import { ApiError, withHint } from '../base/errors.ts';
-import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
+import { record, records, type ColumnsOf, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { createAttempts } from './attempts.ts';
 import { command, type Command, type Context, type Described, type Example, type Invocation } from './command.ts';
 import { flag, many, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
@@ -15,14 +15,14 @@ interface Shape extends Described {
   examples?: readonly Example[];
 }
 
-/** The display of a resource. */
-interface Shown {
+/** The display of a resource. `R` is the type of its shape; without a shape, columns may have any name. */
+interface Shown<R> {
   /** Columns of the table; all other fields are available to `--columns` and the data formats. */
-  columns: readonly ColumnSpec[];
+  columns: ColumnsOf<NoInfer<R>>;
   /** The field that `-o name` prints. */
-  id: string;
+  id: keyof NoInfer<R> & string;
   /** The fields of a row, so that `--columns` accepts a field that none of the rows has. */
-  shape?: Field;
+  shape?: Field<R>;
   /** The command has `--dc`, because other datacenters of the cloud can be read too. */
   perDatacenter?: true;
 }
@@ -41,21 +41,21 @@ export function listKeys(columns: readonly ColumnSpec[]): string[] {
 /** All fields of a resource and its columns, as a property of a command. */
 function declareFields(
   shape: Field | undefined,
-  { columns = [], id, perDatacenter }: Partial<Shown> & Pick<Shown, 'id'>,
+  { columns = [], id, perDatacenter }: { columns?: readonly ColumnSpec[]; id: string; perDatacenter?: true },
 ): { fields?: readonly string[] } {
   const { fields } = listFieldNames(shape);
   if (fields === undefined) return {};
   return { fields: [...new Set([...(perDatacenter ? ['dc'] : []), ...listKeys(columns), id, ...fields])] };
 }
 
-interface ListSpec<O extends Options> extends Shape, Shown {
+interface ListSpec<O extends Options, R> extends Shape, Shown<R> {
   options?: O;
   /** Default sort field of tables. */
   order?: string;
   fetch: (invocation: Invocation<Record<never, never>, O>) => Promise<Rows> | Rows;
 }
 
-export function listCommand<const O extends Options = Record<never, never>>({
+export function listCommand<const O extends Options = Record<never, never>, R = Record<string, unknown>>({
   columns,
   id,
   shape,
@@ -63,7 +63,7 @@ export function listCommand<const O extends Options = Record<never, never>>({
   perDatacenter,
   fetch,
   ...rest
-}: ListSpec<O>): Command<Record<never, never>, O> {
+}: ListSpec<O, R>): Command<Record<never, never>, O> {
   return command<Record<never, never>, O>({
     ...rest,
     ...declareFields(shape, { columns, id, ...(perDatacenter && { perDatacenter }) }),
@@ -78,20 +78,20 @@ export function listCommand<const O extends Options = Record<never, never>>({
   });
 }
 
-interface GetSpec<N extends string> extends Shape, Omit<Shown, 'columns'> {
+interface GetSpec<N extends string, R> extends Shape, Omit<Shown<R>, 'columns'> {
   /** Name of the argument; `help` describes it. */
   argument: N;
   help: string;
   values?: ValueSource;
   /** Lines of the card; all fields when absent. */
-  columns?: readonly ColumnSpec[];
+  columns?: ColumnsOf<NoInfer<R>>;
   /** Columns of the table, for several resources. */
-  listed: readonly ColumnSpec[];
+  listed: ColumnsOf<NoInfer<R>>;
   fetch: (context: Context, name: string) => Promise<Row>;
 }
 
 /** A command that shows one resource as a card, several as a table. */
-export function getCommand<const N extends string>({
+export function getCommand<const N extends string, R = Record<string, unknown>>({
   argument,
   help,
   values,
@@ -102,7 +102,7 @@ export function getCommand<const N extends string>({
   perDatacenter,
   fetch,
   ...rest
-}: GetSpec<N>): Command<Arguments> {
+}: GetSpec<N, R>): Command<Arguments> {
   return command<Arguments>({
     aliases: ['show'],
     ...rest,
@@ -124,13 +124,12 @@ export function getCommand<const N extends string>({
   });
 }
 
-interface ChangeSpec<A extends Arguments, O extends Options, R extends Row> extends Shape {
+interface ChangeSpec<A extends Arguments, O extends Options, R extends Row, S> extends Shape, Pick<Shown<S>, 'id'> {
   arguments?: A;
   options?: O;
-  id: string;
-  columns?: readonly ColumnSpec[];
+  columns?: ColumnsOf<NoInfer<S>>;
   /** The fields of the result, so that unknown ones are refused before the change. */
-  shape?: Field;
+  shape?: Field<S>;
   change: (invocation: Invocation<A, O>) => Promise<R>;
   /** Message on stderr after the change: `Created key laptop`. */
   done: (result: NoInfer<R>) => string;
@@ -141,7 +140,8 @@ export function changeCommand<
   const A extends Arguments = Record<never, never>,
   const O extends Options = Record<never, never>,
   R extends Row = Row,
->({ id, columns, shape, change, done, ...rest }: ChangeSpec<A, O, R>): Command<A, O> {
+  S = Record<string, unknown>,
+>({ id, columns, shape, change, done, ...rest }: ChangeSpec<A, O, R, S>): Command<A, O> {
   return command({
     ...rest,
     ...declareFields(shape, { id, ...(columns && { columns }) }),

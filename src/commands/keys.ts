@@ -9,6 +9,7 @@ import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/sh
 import { ApiError, KeyError, UsageError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 import { readFlag } from '../config/settings.ts';
+import type { ColumnsOf } from '../output/kinds.ts';
 import { askOrSearch, searchByName } from '../lookup/find.ts';
 import { rotate } from './rotate/index.ts';
 
@@ -173,7 +174,7 @@ export const keyOptions = {
 };
 
 /** Columns of a list of keys. */
-export const keyColumns = ['name', 'fingerprint', { key: 'attested', long: true }, { key: 'key', long: true }];
+export const keyColumns: ColumnsOf<Key> = ['name', 'fingerprint', { key: 'attested', long: true }, { key: 'key', long: true }];
 
 export const keys = group({
   summary: 'SSH keys of the account, which sign requests',

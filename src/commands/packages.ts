@@ -4,7 +4,7 @@ import { group, type Context } from '../cli/command.ts';
 import { filtersOf, readFilters } from '../cli/filters.ts';
 import { adviseOnName, findNamed } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import type { ColumnSpec } from '../output/kinds.ts';
+import type { ColumnsOf } from '../output/kinds.ts';
 import { isMissing, withHint } from '../base/errors.ts';
 
 /** Finds a package by name, id or the beginning of its id. */
@@ -21,7 +21,7 @@ export async function findPackage({ compute, account }: Pick<Context, 'compute' 
 }
 
 /** Columns of a list; sizes have their unit in the title. */
-const columns: readonly ColumnSpec[] = [
+const columns: ColumnsOf<Package> = [
   'name',
   { key: 'memory', title: 'MEMORY-MIB' },
   { key: 'disk', title: 'DISK-MIB' },

@@ -15,9 +15,9 @@ export type CellKind = 'text' | 'size' | 'time' | 'number' | 'yes' | 'list';
 export type CellWriter = (value: unknown) => string;
 
 /** One column of a table, or one line of a card. */
-export interface Column {
+export interface Column<K extends string = string> {
   /** Field of the row; `error.code` is a nested field. */
-  readonly key: string;
+  readonly key: K;
   /** Heading; derived from the key when absent: `published_at` becomes `PUBLISHED-AT`. */
   readonly title?: string;
   /** Shown only with `--long`. */
@@ -27,7 +27,10 @@ export interface Column {
 }
 
 /** A column, or only its key. */
-export type ColumnSpec = string | Column;
+export type ColumnSpec<K extends string = string> = K | Column<K>;
+
+/** Columns of rows of type `R`: its fields, and fields of these. */
+export type ColumnsOf<R> = readonly ColumnSpec<(keyof R & string) | `${keyof R & string}.${string}`>[];
 
 export interface Records {
   readonly kind: 'records';

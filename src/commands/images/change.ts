@@ -13,7 +13,7 @@ import { findImage, findOneImage } from '../../lookup/images.ts';
 export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';
 /** For commands that change or delete an image. */
 export const oneImageHelp = 'Id, beginning of an id, name@version, or name of exactly one image';
-const shown = ['id', 'name', 'version', 'state'];
+const shown = ['id', 'name', 'version', 'state'] as const;
 const waitOptions = {
   wait: flag('Wait until the image is active'),
   waitTimeout: duration('Maximum time to wait; default 1h'),

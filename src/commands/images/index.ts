@@ -1,4 +1,5 @@
 import { compute as api } from '../../api/compute.ts';
+import { extend, text } from '../../api/fields.ts';
 import { image as imageShape, imageStates, type Image } from '../../api/resources.ts';
 import { andThen } from '../../base/iterate.ts';
 import { command, group, type Context } from '../../cli/command.ts';
@@ -6,7 +7,7 @@ import { filtersOf, readFilters } from '../../cli/filters.ts';
 import { choice, duration, many } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/attempts.ts';
 import { deleteCommand, getCommand, listCommand, listFieldNames } from '../../cli/shapes.ts';
-import { records, type ColumnSpec } from '../../output/kinds.ts';
+import { records } from '../../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
 import { waitForState } from './creation.ts';
 import { readAccounts } from './fields.ts';
@@ -55,7 +56,7 @@ const wait = command({
   ],
 });
 
-const imageColumns: readonly ColumnSpec[] = [
+const imageColumns = [
   'id',
   'name',
   'version',
@@ -66,7 +67,9 @@ const imageColumns: readonly ColumnSpec[] = [
   { key: 'owner', long: true },
   { key: 'public', long: true },
   { key: 'published_at', title: 'PUBLISHED', as: 'time' },
-];
+] as const;
+/** Flags are computed for lists only. */
+const listedShape = extend(imageShape, { flags: text('A letter for each property') });
 
 export const images = group({
   summary: 'Images: templates of instances',
@@ -78,7 +81,7 @@ export const images = group({
       description: flagsHelp,
       columns: imageColumns,
       id: 'id',
-      shape: imageShape,
+      shape: listedShape,
       options: {
         ...filtersOf(api.listImages),
         state: choice('Filter by state', [...imageStates, 'all'], { placeholder: 'STATE' }),
@@ -102,7 +105,6 @@ export const images = group({
       help: imageHelp,
       values: 'image',
       id: 'id',
-      // Flags are computed for lists only.
       listed: imageColumns.filter((column) => column !== 'flags'),
       shape: imageShape,
       fetch: findImage,

@@ -1,16 +1,16 @@
-import { job as jobShape, jobError, type JobError, type Phase } from '../../api/objects.ts';
+import { job as jobShape, jobError, type Job, type JobError, type Phase } from '../../api/objects.ts';
 import { mapEach } from '../../base/iterate.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, one, text } from '../../cli/parameters.ts';
 import { getCommand, listCommand } from '../../cli/shapes.ts';
-import { bytes, records, type ColumnSpec, type Output } from '../../output/kinds.ts';
+import { bytes, records, type ColumnsOf, type Output } from '../../output/kinds.ts';
 import { readContents } from './contents.ts';
 import { findJob, listJobEntries, listJobs, readJob, type JobContext } from './find.ts';
 import { readStream, type StreamName } from './streams.ts';
 import { addStderr, describeError, quoteStderr } from './task-errors.ts';
 
 /** Columns of a list of jobs. */
-export const jobColumns: readonly ColumnSpec[] = [
+export const jobColumns: ColumnsOf<Job> = [
   'id',
   'name',
   'state',

@@ -21,7 +21,7 @@ import { isShownAs, readCurrent, requireUnchanged } from '../../rbac/settle.ts';
 const policyHelp = 'Name, id, or first characters of an id';
 const fromHelp = 'JSON or YAML file with name, description and rules; - for stdin; options take precedence';
 const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE reads a file';
-const columns = ['name', 'rules', 'description', 'id'];
+const columns = ['name', 'rules', 'description', 'id'] as const;
 
 /** Fields of a policy to create or change. */
 type PolicyFields = Partial<Pick<Policy, 'name' | 'rules' | 'description'>>;

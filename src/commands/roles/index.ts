@@ -1,4 +1,5 @@
 import { compute as operations } from '../../api/compute.ts';
+import { extend, list } from '../../api/fields.ts';
 import { role as roleShape, type RoleMember } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
@@ -21,7 +22,8 @@ import { createRole, isRoleShown, readCurrentRole, updateRole } from './write.ts
 
 const roleHelp = 'Name, id, or first characters of an id';
 const memberHelp = 'login or id of a sub-user, or account:LOGIN for another account';
-const columns = ['name', 'members', 'default_members', 'policies', 'id'];
+const columns = ['name', 'members', 'default_members', 'policies', 'id'] as const;
+const shape = extend(roleShape, { default_members: list('Logins of the members for whom the role is active by default') });
 /** Fields that `roles get` shows and that no request accepts. */
 const readOnly = ['id', 'default_members'];
 
@@ -66,7 +68,7 @@ const create = changeCommand({
   },
   id: 'name',
   columns,
-  shape: roleShape,
+  shape,
   change: async (invocation) => {
     const { args, options } = invocation;
     const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
@@ -103,7 +105,7 @@ const update = changeCommand({
   options: updateOptions,
   id: 'name',
   columns,
-  shape: roleShape,
+  shape,
   change: async (invocation) => {
     const { args, options } = invocation;
     const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
@@ -218,7 +220,7 @@ export const roles = group({
       aliases: ['ls'],
       columns: columns.map((key) => (key === 'id' ? { key, long: true } : key)),
       id: 'name',
-      shape: roleShape,
+      shape,
       fetch: async (context) => (await listRoles(context)).roles,
       examples: [
         { line: 'cloud roles list', help: 'Names, members and policies' },
@@ -233,7 +235,7 @@ export const roles = group({
       help: roleHelp,
       id: 'name',
       listed: columns,
-      shape: roleShape,
+      shape,
       fetch: findRole,
       examples: [
         { line: 'cloud roles get dev', help: 'A role by its name' },
