@@ -70,7 +70,7 @@ const groups = [
     'base/(absent-file|batches|calendar|count|iterate|newest|parallel|private-lines|uuid)',
     'lookup/(find|role|images|served)',
     'output/(bar|bottom-lines|units|field|spinner)',
-    'api/(compute|fields|objects|resources|storage)',
+    'api/(compute|fields|objects|resources|storage|stored-headers)',
     'http/network-error',
   ),
   // Every noun, and what is looked up for completion.

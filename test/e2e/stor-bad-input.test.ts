@@ -54,6 +54,7 @@ const refused: readonly [words: string, code: number, message: string][] = [
   ['get d/object ', 2, 'a path is empty'],
   ['put f d/object --header x-foo:bar', 2, 'services do not store x-foo'],
   ['put f d/object --header content-length:1', 2, 'services do not store content-length'],
+  ['put f d/object --header access-control-foo:bar', 2, 'services do not store access-control-foo'],
   ['meta set d/object --header authorization:x', 2, 'services do not store authorization'],
   ['run nofile', 2, 'nofile: no such file'],
   ['run folder', 2, 'is a directory, not a plan'],

@@ -1,8 +1,9 @@
 import type { Headers } from '../../api/message.ts';
+import { isStoredHeader } from '../../api/stored-headers.ts';
 import { number, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { assertObjectType } from '../../transfer/entry-type.ts';
-import { isStoredHeader, printMode } from '../../transfer/tree/headers.ts';
+import { printMode } from '../../transfer/tree/headers.ts';
 import { printTime } from '../../transfer/local/time.ts';
 
 /** Options for storing objects. */

@@ -1,11 +1,12 @@
 import type { Headers } from '../../api/message.ts';
+import { isStoredHeader } from '../../api/stored-headers.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, some, text, texts } from '../../cli/parameters.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { assertObjectType } from '../../transfer/entry-type.ts';
-import { decodeStored, isStoredHeader } from '../../transfer/tree/headers.ts';
+import { decodeStored } from '../../transfer/tree/headers.ts';
 import { changeMetadata, type Metadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { readMeta, readStored } from './headers.ts';

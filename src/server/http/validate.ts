@@ -2,6 +2,7 @@ import { readAliases } from '../../api/aliases.ts';
 import type { Field } from '../../api/fields.ts';
 import { streamOf, type Headers, type Request } from '../../api/message.ts';
 import { placeOf, type Operation } from '../../api/operation.ts';
+import { pickStoredHeaders } from '../../api/stored-headers.ts';
 import { ApiError } from '../../base/errors.ts';
 import { coerceValue, ValueError } from './coerce.ts';
 import { readNamesOfRole, readOldRole } from '../compute/old-roles.ts';
@@ -13,15 +14,8 @@ import { refuseInvalid, refuseMissing, refusesUnknown } from '../access/refusals
 import type { ServiceSettings } from '../settings.ts';
 import { hasOldRoles } from './version.ts';
 
-/** Headers that the object storage keeps with an object. */
-const storedHeader = /^(?:content-type|cache-control|surrogate-key|content-disposition|access-control-.+|m-.+)$/u;
-
 /** Headers that deployed clients send under another name. */
 const headerSpellings: Readonly<Record<string, string>> = { 'durability-level': 'x-durability-level' };
-
-function pickStoredHeaders(headers: Headers): Headers {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => storedHeader.test(name)));
-}
 
 function readHeader(headers: Headers, name: string): string | undefined {
   return headers[name] ?? headers[headerSpellings[name] ?? ''];

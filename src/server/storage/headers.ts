@@ -1,12 +1,10 @@
 import { isTyped } from '../../api/media-type.ts';
 import type { Headers } from '../../api/message.ts';
+import { headerLimit, pickStoredHeaders } from '../../api/stored-headers.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { EntryRow } from '../store/schema.ts';
 import { cleanDisposition } from './disposition.ts';
 import { isPublic, type Place } from './paths.ts';
-
-/** Maximum bytes in the names and values of an object's stored headers (section 8). */
-export const headerLimit = 4096;
 
 /** Number of copies of an object if the request does not specify it (section 1). */
 export const defaultCopies = 2;
@@ -16,31 +14,15 @@ const mostCopies = 6;
 /** Content type of an object if the request does not specify it (section 2). */
 const defaultType = 'application/octet-stream';
 
-const storedNames = new Set([
-  'content-type',
-  'access-control-allow-credentials',
-  'access-control-allow-headers',
-  'access-control-allow-methods',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'access-control-max-age',
-  'cache-control',
-  'surrogate-key',
-  'content-disposition',
-]);
-
-export function isStoredHeader(name: string): boolean {
-  return storedNames.has(name) || (name.startsWith('m-') && name.length > 2);
-}
-
 /**
  * Selects the headers of a request that are stored with the entry. Objects under `public` can be read from any web page unless the request
  * says otherwise.
  * @throws 400 `InvalidArgumentError` for more than 4 KB of them, 400 `BadRequest` for a malformed Content-Disposition.
  */
 export function chooseHeaders(given: Headers | undefined, place: Place): Headers {
-  const chosen = Object.entries(given ?? {}).filter(([name]) => isStoredHeader(name));
-  const stored: Headers = Object.fromEntries(chosen.map(([name, value]) => [name, cleanHeader(name, value)]));
+  const stored = pickStoredHeaders(given ?? {});
+  const disposition = stored['content-disposition'];
+  if (disposition !== undefined) stored['content-disposition'] = cleanDisposition(disposition);
   const size = measureHeaders(stored);
   if (size > headerLimit) {
     throw new ApiError(
@@ -111,10 +93,6 @@ export function readStoredHeaders(entry: Pick<EntryRow, 'headers'>): Headers {
 /** The response headers that identify this version of an object. */
 export function describeVersion(entry: Pick<EntryRow, 'etag' | 'mtime'>): Headers {
   return { ...(entry.etag !== null && { etag: entry.etag }), 'last-modified': new Date(entry.mtime).toUTCString() };
-}
-
-function cleanHeader(name: string, value: string): string {
-  return name === 'content-disposition' ? cleanDisposition(value) : value;
 }
 
 /** Node.js gives the bytes of a header as characters up to 255; other characters occur only in calls within the process. */

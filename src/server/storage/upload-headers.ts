@@ -1,7 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Headers } from '../../api/message.ts';
+import { headerLimit, isStoredHeader } from '../../api/stored-headers.ts';
 import { ApiError } from '../../base/errors.ts';
-import { chooseObjectHeaders, headerLimit, isMd5, isStoredHeader, measureHeaders, readCopies } from './headers.ts';
+import { chooseObjectHeaders, isMd5, measureHeaders, readCopies } from './headers.ts';
 import type { Place } from './paths.ts';
 
 /** What the creation of an upload specifies about its object. */

@@ -1,3 +1,4 @@
+import { pickStoredHeaders } from '../../api/stored-headers.ts';
 import { ApiError, NetworkError } from '../../base/errors.ts';
 import { openHead } from '../download/download.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
@@ -5,7 +6,7 @@ import { hashingHere } from '../hashing.ts';
 import { assertObjectType } from '../entry-type.ts';
 import { inspect } from '../inspect.ts';
 import { createLinkTable, type Placed } from '../tree/link-table.ts';
-import { copyThrough, linkObject, pickStoredHeaders, type LinkCondition } from '../tree/link.ts';
+import { copyThrough, linkObject, type LinkCondition } from '../tree/link.ts';
 import { largeFile, sendInParts } from '../upload/multipart.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { readRange } from '../download/ranges.ts';

@@ -1,17 +1,8 @@
 import type { Headers } from '../../api/message.ts';
+import { headerLimit, isStoredHeader, pickStoredHeaders } from '../../api/stored-headers.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { assertObjectType } from '../entry-type.ts';
-
-/** Maximum total bytes in the stored headers of an object (section 8). */
-const headerLimit = 4096;
-
-const storedNames = new Set(['content-type', 'cache-control', 'content-disposition', 'surrogate-key']);
-
-/** True if services store a header with an object. */
-export function isStoredHeader(name: string): boolean {
-  return storedNames.has(name) || name.startsWith('m-') || name.startsWith('access-control-');
-}
 
 /**
  * The stored headers in a file that somebody else may have written. Everything else in it, such as role tags, is left out.
@@ -66,8 +57,7 @@ export function printMode(mode: number): string {
 
 /** The headers that are stored with an object, decoded. */
 export function decodeStored(headers: Headers): Headers {
-  const stored = Object.entries(headers).filter(([name]) => isStoredHeader(name));
-  return Object.fromEntries(stored.map(([name, value]) => [name, decodeValue(value)]));
+  return Object.fromEntries(Object.entries(pickStoredHeaders(headers)).map(([name, value]) => [name, decodeValue(value)]));
 }
 
 /** The headers that are stored with a directory, decoded. Its content type is the service's. */

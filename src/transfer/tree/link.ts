@@ -1,10 +1,10 @@
 import type { Headers } from '../../api/message.ts';
+import { pickStoredHeaders } from '../../api/stored-headers.ts';
 import { ApiError, NetworkError } from '../../base/errors.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import { closeBody } from '../close-body.ts';
 import { assertObjectType } from '../entry-type.ts';
 import { openObject, readObject } from '../download/download.ts';
-import { isStoredHeader } from './headers.ts';
 import { withTags, type Tagging } from './keep-tags.ts';
 import { inspect } from '../inspect.ts';
 import { assertStorable, encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
@@ -44,11 +44,6 @@ function isLinkRefused(error: unknown, source: RemotePath, target: RemotePath): 
   if (!(error instanceof ApiError)) return false;
   if (error.code.startsWith('SnaplinksDisabled')) return true;
   return source.account !== target.account && error.status === 403;
-}
-
-/** The headers of a response that are stored with an object. */
-export function pickStoredHeaders(headers: Headers): Headers {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => isStoredHeader(name)));
 }
 
 /** An object to be copied through this machine, possibly of another service. */

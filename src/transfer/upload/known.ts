@@ -1,5 +1,6 @@
 import { closeSync, statSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { pickStoredHeaders } from '../../api/stored-headers.ts';
 import { ApiError, isSystemError, quietly } from '../../base/errors.ts';
 import { setNewest } from '../../base/newest.ts';
 import { openToAppend, writePrivate } from '../../base/private-files.ts';
@@ -10,7 +11,6 @@ import type { FileSource, Source } from '../local/source.ts';
 import { hashFile } from '../local/walk.ts';
 import { assertStorable, encodeRemotePath, printRemotePath, readRemotePath, type RemotePath } from '../path.ts';
 import { encodeHeaders } from '../tree/headers.ts';
-import { pickStoredHeaders } from '../tree/link.ts';
 import type { PutOptions, Stored } from './parts.ts';
 import { uploadObject } from './upload.ts';
 
