@@ -1,21 +1,10 @@
-/** Parameters of a header: a token or a quoted string. */
-const parameterForm = /\s*;\s*(?<key>[^\s;="]+)\s*=\s*(?:"(?<quoted>(?:[^"\\]|\\.)*)"|(?<token>[^\s;"]*))/guy;
-
-/** The parameter of a header such as `form-data; name="city"`; undefined if the header has none of that name. */
-function readParameter(header: string, name: string): string | undefined {
-  const start = header.indexOf(';');
-  if (start === -1) return undefined;
-  for (const { groups = {} } of header.slice(start).matchAll(parameterForm)) {
-    if (groups['key']?.toLowerCase() === name) return groups['quoted']?.replaceAll(/\\(.)/gu, '$1') ?? groups['token'];
-  }
-  return undefined;
-}
+import { readMediaType } from '../../api/media-type.ts';
 
 /** Reads one part. @throws {SyntaxError} if it is not the value of a field */
 function readPart(part: string): [name: string, value: string] {
   const end = part.indexOf('\r\n\r\n');
   const disposition = /^content-disposition:\s*(?<value>form-data.*)$/imu.exec(part.slice(0, end))?.groups?.['value'];
-  const name = end === -1 || disposition === undefined ? undefined : readParameter(disposition, 'name');
+  const name = end === -1 || disposition === undefined ? undefined : readMediaType(disposition).parameters['name'];
   if (name === undefined) throw new SyntaxError('a part without the name of a field');
   return [name, part.slice(end + 4)];
 }
@@ -27,7 +16,7 @@ function readPart(part: string): [name: string, value: string] {
  * @throws {SyntaxError} if the body does not have the boundary of its content type, or a part is not a field
  */
 export function parseMultipart(bytes: Uint8Array, contentType: string): [name: Buffer, value: Buffer][] {
-  const boundary = readParameter(contentType, 'boundary') ?? '';
+  const boundary = readMediaType(contentType).parameters['boundary'] ?? '';
   if (boundary === '') throw new SyntaxError('the content type has no boundary');
   const escaped = boundary.replaceAll(/[$()*+./?[\\\]^{|}]/gu, '\\$&');
   // Latin-1 has one character for each byte. The first boundary may be the first line.
