@@ -1,10 +1,15 @@
 import type { Kysely } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import type { InputOf } from '../../api/operation.ts';
 import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import { isUuid } from '../../base/uuid.ts';
 import { hasOldImageTypes } from '../http/version.ts';
 import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
+import { fitsAll } from './filters.ts';
 import { refuseUnknown } from './names.ts';
+
+type Filter = InputOf<typeof compute.listImages>;
 
 /** True if an account may see an image: public images, its own, and private images that list the account. */
 export function isVisible(row: ImageRow, account: AccountRow): boolean {
@@ -38,7 +43,7 @@ const oldTypes: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** The image types that a filter selects. @throws {ApiError} 409 `InvalidArgument` for a type that the API version does not have */
-export function readTypeFilter(type: string, version: string): readonly string[] {
+function readTypeFilter(type: string, version: string): readonly string[] {
   if (!hasOldImageTypes(version)) return [type];
   const types = oldTypes.get(type);
   if (types === undefined) throw new ApiError(409, 'InvalidArgument', `image type ${type} is not a valid type`);
@@ -46,9 +51,27 @@ export function readTypeFilter(type: string, version: string): readonly string[]
 }
 
 /** The owner that a filter selects. @throws {ApiError} 409 `InvalidArgument` if it is not a UUID */
-export function readOwnerFilter(owner: string): string {
+function readOwnerFilter(owner: string): string {
   if (!isUuid(owner)) throw new ApiError(409, 'InvalidArgument', `owner must be a UUID, not "${owner}"`);
   return owner.toLowerCase();
+}
+
+/** True for the images that ListImages selects; only active ones unless `state` is given. @throws {ApiError} 409 `InvalidArgument` */
+export function readImageFilter({ account: _, ...given }: Filter, version: string): (row: ImageRow) => boolean {
+  const types = given.type === undefined ? undefined : readTypeFilter(given.type, version);
+  const filter = { ...given, state: given.state ?? 'active', ...(given.owner !== undefined && { owner: readOwnerFilter(given.owner) }) };
+  return (row) => {
+    const is = (wanted: string, column: 'name' | 'os' | 'version' | 'owner'): boolean => row[column] === wanted;
+    return fitsAll(filter, {
+      name: is,
+      os: is,
+      version: is,
+      owner: is,
+      public: (wanted) => (row.public === 1) === wanted,
+      state: (wanted) => wanted === 'all' || row.state === wanted,
+      type: () => types?.includes(row.type) === true,
+    });
+  };
 }
 
 function showType(type: string, version: string): string {

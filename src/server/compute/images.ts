@@ -9,23 +9,14 @@ import type { Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
 import { clearTags } from './tags.ts';
-import { isVisible, readOwnerFilter, readTypeFilter, requireImage, requireOwnImage, showImage } from './image-shape.ts';
+import { isVisible, readImageFilter, requireImage, requireOwnImage, showImage } from './image-shape.ts';
 
-/** ListImages, oldest first; only active images unless `state` is given. */
+/** ListImages, oldest first. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
   await settleCreations(call);
-  let query = call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id');
-  for (const column of ['name', 'os', 'version'] as const) {
-    const value = filter[column];
-    if (value !== undefined) query = query.where(column, '=', value);
-  }
-  const { public: isPublic, state = 'active', type, owner } = filter;
-  if (owner !== undefined) query = query.where('owner', '=', readOwnerFilter(owner));
-  if (type !== undefined) query = query.where('type', 'in', readTypeFilter(type, call.version));
-  if (isPublic !== undefined) query = query.where('public', '=', isPublic ? 1 : 0);
-  if (state !== 'all') query = query.where('state', '=', state);
-  const rows = await query.execute();
-  return rows.filter((row) => isVisible(row, call.account)).map((row) => showImage(row, call));
+  const fits = readImageFilter(filter, call.version);
+  const rows = await call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id').execute();
+  return rows.filter((row) => fits(row) && isVisible(row, call.account)).map((row) => showImage(row, call));
 }
 
 export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {

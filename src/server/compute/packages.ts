@@ -4,6 +4,7 @@ import type { Package } from '../../api/resources.ts';
 import { matchesPattern } from '../../base/wildcards.ts';
 import type { Call } from '../http/handler.ts';
 import type { PackageRow } from '../store/schema.ts';
+import { fitsAll } from './filters.ts';
 import { refuseUnknown } from './names.ts';
 import { findPackage } from './resources.ts';
 
@@ -28,16 +29,12 @@ function showPackage(row: PackageRow): Package {
   };
 }
 
-function fits(row: PackageRow, filter: Filter): boolean {
-  const texts = (['name', 'version', 'group', 'brand'] as const).every((column) => {
-    const pattern = filter[column];
-    return pattern === undefined || matchesPattern(row[column] ?? '', pattern);
-  });
-  const numbers = (['memory', 'disk', 'swap', 'lwps', 'vcpus'] as const).every((column) => {
-    const wanted = filter[column];
-    return wanted === undefined || row[column] === wanted;
-  });
-  return texts && numbers && (filter.flexible_disk === undefined || (row.flexible_disk === 1) === filter.flexible_disk);
+function fits(row: PackageRow, { account: _, ...filter }: Filter): boolean {
+  const like = (pattern: string, column: 'name' | 'version' | 'group' | 'brand'): boolean => matchesPattern(row[column] ?? '', pattern);
+  const is = (wanted: number, column: 'memory' | 'disk' | 'swap' | 'lwps' | 'vcpus'): boolean => row[column] === wanted;
+  const texts = { name: like, version: like, group: like, brand: like };
+  const numbers = { memory: is, disk: is, swap: is, lwps: is, vcpus: is };
+  return fitsAll(filter, { ...texts, ...numbers, flexible_disk: (wanted) => (row.flexible_disk === 1) === wanted });
 }
 
 /** ListPackages: all given filters must match. */

@@ -3,23 +3,15 @@ import { ApiError } from '../../base/errors.ts';
 import type { FindImage, Handler, Handlers } from '../http/handler.ts';
 import { listSecondImages } from '../peers/second-datacenter.ts';
 import { listDatacenters, listServices as listSharedServices } from './datacenters.ts';
-import { readOwnerFilter, readTypeFilter, showImage } from './image-shape.ts';
+import { readImageFilter, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
 import { refuseUnknown } from './names.ts';
 
 /** ListImages of the second datacenter, with the same filters as in the first. */
-const listImages: Handler<typeof compute.listImages> = async (filter, call) => {
-  const { public: isPublic, state = 'active', type } = filter;
-  const types = type === undefined ? undefined : readTypeFilter(type, call.version);
-  const equal = { ...filter, ...(filter.owner !== undefined && { owner: readOwnerFilter(filter.owner) }) };
-  const columns = (['name', 'os', 'version', 'owner'] as const).filter((column) => equal[column] !== undefined);
-  return listSecondImages(call.account.id)
-    .filter((row) => state === 'all' || row.state === state)
-    .filter((row) => isPublic === undefined || (row.public === 1) === isPublic)
-    .filter((row) => types === undefined || types.includes(row.type))
-    .filter((row) => columns.every((column) => row[column] === equal[column]))
+const listImages: Handler<typeof compute.listImages> = async (filter, call) =>
+  listSecondImages(call.account.id)
+    .filter(readImageFilter(filter, call.version))
     .map((row) => showImage(row, call));
-};
 
 const findImage: FindImage = async (_, account, id) => listSecondImages(account.id).find((image) => image.id === id.toLowerCase());
 
