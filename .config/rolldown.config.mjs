@@ -76,7 +76,7 @@ const groups = [
   // Every noun, and what is looked up for completion.
   group(
     'paths',
-    'base/(lock|order|private-files)',
+    'base/(fnv|lock|order|private-files)',
     'config/(cache|files|paths|profiles|state)',
     'client/request',
     'transfer/(entry-type|path)',

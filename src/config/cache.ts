@@ -1,4 +1,5 @@
 import { closeSync, readdirSync, statSync } from 'node:fs';
+import { digestText } from '../base/fnv.ts';
 import {
   findFolderProblem,
   largestUserFile,
@@ -19,13 +20,6 @@ export interface Cache {
   read(name: string): unknown;
   /** Stores a response; failures are ignored. */
   write(name: string, answer: unknown): void;
-}
-
-/** FNV-1a. A collision of two names only costs a response, because the file contains the whole name. */
-function hash(text: string): string {
-  let value = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  return (value >>> 0).toString(16).padStart(8, '0');
 }
 
 function removeOld(folder: string, oldest: number): void {
@@ -62,7 +56,8 @@ export interface CacheOptions {
 export function openCache({ top, name: own, connection, now, freshness, refuse }: CacheOptions): Cache {
   const folder = `${top}/${own}`;
   const keyOf = (name: string): string => `${connection} ${name}`;
-  const fileOf = (name: string): string => `${folder}/${hash(keyOf(name))}.json`;
+  // A collision of two names only costs a response, because the file contains the whole name.
+  const fileOf = (name: string): string => `${folder}/${digestText(keyOf(name))}.json`;
   const problem = findFolderProblem([top, folder]);
   if (problem !== undefined) {
     refuse(problem);

@@ -1,6 +1,7 @@
 import { createHash, randomFillSync } from 'node:crypto';
 import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { digestText } from '../../base/fnv.ts';
 import { isSystemError, LocalError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -17,12 +18,7 @@ import { isSameState, readState, type FileState } from './file-state.ts';
 export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})(?:\.(.+))?\.part$/s;
 
 /** The checksum in the names that this program creates: names of other files practically never match it. */
-function checkOf(start: string): string {
-  // FNV-1a: for each file of a tree, a digest of `node:crypto` would cost more than the rest of the name.
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < start.length; at += 1) hash = Math.imul(hash ^ start.charCodeAt(at), 0x01000193);
-  return (hash >>> 0).toString(16).padStart(8, '0');
-}
+const checkOf = digestText;
 
 /** Milliseconds without a write after which a file counts as abandoned even if its process seems to live: PIDs are reused. */
 const longestSilence = 600_000;

@@ -1,11 +1,7 @@
+import { hashText } from '../../base/fnv.ts';
+
 /** The maximum 31-bit number: V8 stores these without boxing. */
 const largestHash = 0x7fffffff;
-
-function hashName(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
-  return hash & largestHash;
-}
 
 /** The properties of an entry that count here. */
 interface Counted {
@@ -36,7 +32,7 @@ export class ListingCount {
   add(entries: readonly Counted[], total: number, date: number): void {
     if (this.length === 0) this.started = date;
     this.length += entries.length;
-    for (const { name, mtime = '' } of entries) if (!(Date.parse(mtime) >= this.since)) this.names.push(hashName(name));
+    for (const { name, mtime = '' } of entries) if (!(Date.parse(mtime) >= this.since)) this.names.push(hashText(name) & largestHash);
     if (Number.isNaN(total)) return;
     if (this.last !== undefined) this.changes += Math.abs(total - this.last);
     this.last = total;
