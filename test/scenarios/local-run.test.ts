@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -60,6 +60,18 @@ describe('cloud local run', () => {
     const { code, stdout } = await run(...words, '--', 'sh', '-c', `CLOUD_RETRIES=0; export CLOUD_RETRIES; ${line}`);
     expect([code, stdout]).toEqual([1, 'jill\n']);
     expect(readFileSync(join(user.home, 'log'), 'utf8')).toMatch(/storage PUT \/jill\/stor\/x 500 /);
+    expect(listLeft()).toEqual([]);
+  });
+
+  it('goes on when whoever reads the log has gone', async () => {
+    const pipe = join(user.home, 'log-pipe');
+    execFileSync('mkfifo', [pipe]);
+    spawn('head', ['-n', '1', pipe], { stdio: 'ignore' });
+    const line = 'for i in 1 2 3; do cloud stor ls -q -o name || exit; done';
+    expect(await run('--log', pipe, '--', 'sh', '-c', `CLOUD_RETRIES=0; export CLOUD_RETRIES; ${line}`)).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect(listLeft()).toEqual([]);
   });
 

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, fstatSync, ftruncateSync, statSync } from 'no
 import { join } from 'node:path';
 import { logName } from '../../base/data-directory.ts';
 import { readClock } from '../../base/clock.ts';
+import { quietly } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import { formatNote, saysJson } from '../../output/notes.ts';
 
@@ -39,8 +40,9 @@ function rotateLog(dataDir: string): (text: string) => void {
   return (text) => {
     size += Buffer.byteLength(text);
     if (size < longest) return;
-    copyFileSync(file, `${file}.1`);
-    ftruncateSync(stderr);
+    // On a full disk the older lines are lost: the service goes on.
+    quietly(() => copyFileSync(file, `${file}.1`), undefined);
+    quietly(() => ftruncateSync(stderr), undefined);
     size = 0;
   };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { UsageError } from '../../base/errors.ts';
+import { quietly, UsageError } from '../../base/errors.ts';
 import { filePath, folderPath, many, text, texts, type Values } from '../../cli/parameters.ts';
 import { homeVariable } from '../../config/paths.ts';
 import type { LocalService } from '../../server/local.ts';
@@ -72,7 +72,8 @@ function openLog(world: Context['world'], file: string | undefined): { log: (lin
   const { O_WRONLY, O_CREAT, O_APPEND } = constants;
   const descriptor = openSync(resolvePath(world, file), O_WRONLY | O_CREAT | O_APPEND, 0o644);
   return {
-    log: (line) => void writeSync(descriptor, `${new Date(world.now()).toISOString()} ${line}\n`),
+    // The service goes on without its log, whose disk may be full or whose reader may be gone.
+    log: (line) => void quietly(() => writeSync(descriptor, `${new Date(world.now()).toISOString()} ${line}\n`), 0),
     close: () => closeSync(descriptor),
   };
 }

@@ -99,8 +99,11 @@ function watchBody(
   const end = (isWhole: boolean): void => {
     if (isOver) return;
     isOver = true;
-    finish({ pieces, size, isWhole });
-    tellOver();
+    try {
+      finish({ pieces, size, isWhole });
+    } finally {
+      tellOver();
+    }
   };
   const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
     try {
