@@ -86,7 +86,8 @@ async function start(options: Options, job: ActiveJob, phase: ActivePhase, direc
   });
   phase.starting.add(zone);
   try {
-    if (options.isUnwanted()) void zone.end();
+    // Whatever fails here fails again below.
+    if (options.isUnwanted()) zone.end().catch(() => undefined);
     const ending = await zone.ready;
     if (ending.status === 0 && ending.limit === undefined) return zone;
     phase.broken ??= await failInit(options, job, phase, directory, ending);

@@ -88,8 +88,9 @@ export async function runTask(
   release: (isGone: boolean) => void,
 ): Promise<Result | undefined> {
   const { zone, slots } = active;
-  const slot = slots.take();
+  let slot = '';
   try {
+    slot = slots.take();
     const environment = { ...given, directory: zone.directory, slot };
     const prepared = await prepareTask(environment, task);
     if ('code' in prepared) {

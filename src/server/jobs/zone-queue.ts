@@ -1,5 +1,6 @@
 import { unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { quietly } from '../../base/errors.ts';
 import { streamDirectory } from './isolation.ts';
 import type { Ending } from './outcome.ts';
 import type { ZoneLimits } from './zone-limits.ts';
@@ -110,7 +111,7 @@ export function createQueue({ directory, timeLimit }: { directory: string; timeL
       const [first] = waiting;
       if (first?.label !== label) return kill();
       waiting.shift();
-      if (first.isMarked === true) unlinkSync(markOf(label));
+      if (first.isMarked === true) quietly(() => unlinkSync(markOf(label)), undefined);
       if (status === 'taken') {
         if (first.pass) first.pass();
         else first.reject(new TaskTakenBack(Promise.resolve()));
@@ -124,8 +125,11 @@ export function createQueue({ directory, timeLimit }: { directory: string; timeL
     takeBack: (): void => {
       for (const each of waiting.slice(1)) {
         if (each.label === 'ready' || each.isMarked === true) continue;
-        writeFileSync(markOf(each.label), '');
-        each.isMarked = true;
+        // Without a mark, as on a full disk, the task stays where it is.
+        quietly(() => {
+          writeFileSync(markOf(each.label), '');
+          each.isMarked = true;
+        }, undefined);
       }
       // The runner checks the mark of a task after it has printed the line of the previous task. Whatever it printed before the marks were
       // made has been read when the next round of events is over: a task that is still behind another one then has not begun and never

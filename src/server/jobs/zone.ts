@@ -131,8 +131,12 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
   // Removing a directory that is a mount point in another mount namespace removes the mount there. The runner keeps its working directory,
   // but tasks have no path to it.
   const enter = (): void => {
-    rmdirSync(entryDirectory(directory));
-    send('\0');
+    try {
+      rmdirSync(entryDirectory(directory));
+      send('\0');
+    } catch {
+      kill();
+    }
   };
   let rest = '';
   output.setEncoding('utf8').on('data', (text: string) => {
