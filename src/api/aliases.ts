@@ -6,7 +6,7 @@ interface Alias {
 }
 
 /** Fields of JSON bodies: read under the specified name, sent under both. */
-export const fieldAliases: readonly Alias[] = [
+const fieldAliases: readonly Alias[] = [
   { specified: 'cloud_cns_enabled', deployed: 'triton_cns_enabled' },
   { specified: 'storage_path', deployed: 'manta_path' },
   { specified: 'storage_url', deployed: 'manta_url' },

@@ -51,7 +51,7 @@ export function readKeyText(path: string): { text: string; exposed: boolean } {
 }
 
 /** The `.pub` file beside a private key; undefined when it is missing or invalid. */
-export function readPublicFile(path: string): PublicKey | undefined {
+function readPublicFile(path: string): PublicKey | undefined {
   return quietly(() => readPublicKey(readKeyText(path).text), undefined);
 }
 

@@ -29,7 +29,7 @@ export function printArgument(name: string, { optional, variadic }: Argument): s
 }
 
 /** An option in help: `-o, --output FORM`. */
-export function printOption(name: string, option: Option): string {
+function printOption(name: string, option: Option): string {
   const short = option.short === undefined ? '    ' : `-${option.short}, `;
   const long = option.kind === 'negatable' ? `--[no-]${kebab(name)}` : `--${kebab(name)}`;
   return `${short}${long}${option.placeholder === undefined ? '' : ` ${option.placeholder}`}`;

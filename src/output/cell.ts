@@ -67,7 +67,7 @@ export function writeRaw(value: unknown, as: CellKind | CellWriter | undefined, 
 }
 
 /** Formats a value for display, on one line, with control characters escaped. */
-export function writeCell(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
+function writeCell(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
   return escapeControl(writeRaw(value, as, style));
 }
 

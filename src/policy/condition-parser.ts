@@ -7,7 +7,7 @@ import { fitsType, types } from './values.ts';
 import type { Reader } from './reader.ts';
 
 /** Deepest nesting of parentheses and NOTs in a condition. */
-export const deepestCondition = 100;
+const deepestCondition = 100;
 
 /** Reads the condition that follows IF, WHEN or WHERE, up to the end of the rule. @throws {PolicySyntaxError} */
 export function parseCondition(reader: Reader, word: Token): Condition {

@@ -169,7 +169,7 @@ function readRule(reader: Reader): { rule: Rule; can: Place } {
 }
 
 /** Parses one rule and keeps the places of its parts, for `checkRules`. @throws {PolicySyntaxError} and nothing else. */
-export function parsePlacedRule(text: string): PlacedRule {
+function parsePlacedRule(text: string): PlacedRule {
   const reader = new Reader(text);
   const { rule, can } = readRule(reader);
   return { rule, can, placeOf: (node) => reader.placeOf(node) };

@@ -11,7 +11,7 @@ import { parsePattern, type Node } from './pattern-parser.ts';
 export type Pattern = (text: string, budget?: Budget) => boolean | undefined;
 
 /** Characters of the longest text that a pattern is matched against. */
-export const longestSubject = 2048;
+const longestSubject = 2048;
 const longestBody = 512;
 const mostSteps = 500;
 

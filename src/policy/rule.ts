@@ -83,7 +83,7 @@ export const reservedWords: ReadonlySet<string> = new Set([
 ]);
 
 /** Names that need no type in a rule, with their types. */
-export const nameTypes: ReadonlyMap<string, TypeName> = new Map<string, TypeName>([
+const nameTypes: ReadonlyMap<string, TypeName> = new Map<string, TypeName>([
   ['activeroles', 'array'],
   ['activeRoles', 'array'],
   ['date', 'date'],

@@ -10,7 +10,7 @@ function toCanonical(value: unknown): unknown {
 }
 
 /** True if two versions of a resource are equal; the order of lists and the time of the last change do not count. */
-export function isSame(a: unknown, b: unknown): boolean {
+function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(toCanonical(a), toCanonical(b));
 }
 

@@ -17,7 +17,7 @@ export interface Loaded {
 }
 
 /** The folder of the program. */
-export const program = __dirname;
+const program = __dirname;
 
 /**
  * Name of the bundle, and the offset and length of each file in it; the build sets this text. A command needs only a few files: parsing the

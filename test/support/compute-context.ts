@@ -29,7 +29,7 @@ function describeClient(service: TestService, name: 'compute' | 'storage', now: 
 }
 
 /** A client of the compute service of a test, in this process and without a socket. */
-export function createTestClient(service: TestService, now: () => number = Date.now): ComputeClient {
+function createTestClient(service: TestService, now: () => number = Date.now): ComputeClient {
   return createClient(compute, describeClient(service, 'compute', now));
 }
 

@@ -1,7 +1,7 @@
 /** The subset of the man(7) language that the manual needs. `joinPage` joins the lines. */
 
 /** Escapes backslashes, and the quotation marks and periods that would begin a request. */
-export function escape(text: string): string {
+function escape(text: string): string {
   return text.replaceAll('\\', '\\e').replaceAll(/^(?=[.'])/gm, '\\&');
 }
 

@@ -22,7 +22,7 @@ export async function readResponse(request: string, received: HttpResponse): Pro
 }
 
 /** The body as JSON. @throws {Mismatch} */
-export function jsonOf({ request, body }: Response): unknown {
+function jsonOf({ request, body }: Response): unknown {
   try {
     return JSON.parse(body.toString()) as unknown;
   } catch {

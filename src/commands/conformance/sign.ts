@@ -31,13 +31,7 @@ function signText(text: string, { key, algorithm = 'rsa-sha256' }: Pick<Signing,
 }
 
 /** The keyId: the path of the key (compute: section 5, rule 2; storage: section 5, rules 1 and 4). */
-export function writeKeyPath({
-  service,
-  account,
-  user,
-  key,
-  keyName,
-}: Pick<Signing, 'service' | 'account' | 'user' | 'key' | 'keyName'>): string {
+function writeKeyPath({ service, account, user, key, keyName }: Pick<Signing, 'service' | 'account' | 'user' | 'key' | 'keyName'>): string {
   const users = user === undefined ? '' : service === 'compute' ? `/users/${user}` : `/${user}`;
   return `/${account}${users}/keys/${keyName ?? key.md5}`;
 }

@@ -71,7 +71,7 @@ export async function showDiff(context: Context, changes: readonly Shown[], isEr
 }
 
 /** `2 to create, 1 to delete`. */
-export function countChanges(changes: readonly Pick<Change, 'action'>[]): string {
+function countChanges(changes: readonly Pick<Change, 'action'>[]): string {
   const actions = ['create', 'update', 'delete'] as const;
   const counts = actions.map((action) => [changes.filter((change) => change.action === action).length, action] as const);
   return counts

@@ -57,7 +57,7 @@ export interface Uses {
 }
 
 /** @param names fingerprints of the old key */
-export async function findUses({ listKeyNames }: Context, values: Values, names: ReadonlySet<string>): Promise<Uses> {
+async function findUses({ listKeyNames }: Context, values: Values, names: ReadonlySet<string>): Promise<Uses> {
   const has = async (part: Values): Promise<boolean> => (await listKeyNames(part)).some((name) => names.has(name));
   const { keyId, keyFile, storKeyId } = values;
   const main = await has({ ...(keyId !== undefined && { keyId }), ...(keyFile !== undefined && { keyFile }) });

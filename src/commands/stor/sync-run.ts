@@ -37,7 +37,7 @@ export interface SyncJob {
 }
 
 /** The checks of a run that change nothing. @returns true if the target exists @throws {UsageError} for sides that cannot be synced */
-export async function checkSync(sides: Sides, options: SyncInvocation['options']): Promise<boolean> {
+async function checkSync(sides: Sides, options: SyncInvocation['options']): Promise<boolean> {
   const isThere = await checkSides(sides);
   await assertSourceNotEmpty(sides.context, sides, options);
   return isThere;

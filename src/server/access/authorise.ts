@@ -41,7 +41,7 @@ export function readNamedRoles(service: ServiceName, query: URLSearchParams, req
 }
 
 /** True if everybody may read this path below an account. */
-export function isPublic(entryPath: string | undefined): boolean {
+function isPublic(entryPath: string | undefined): boolean {
   return entryPath === 'public' || entryPath?.startsWith('public/') === true;
 }
 

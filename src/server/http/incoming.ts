@@ -124,7 +124,7 @@ export function readRequest(
 }
 
 /** Reads and discards the rest of a body, within limits: a client that is still sending cannot read the response if it is cut off. */
-export async function drainBody(incoming: IncomingMessage): Promise<void> {
+async function drainBody(incoming: IncomingMessage): Promise<void> {
   if (incoming.complete || incoming.destroyed) return;
   let size = 0;
   const ended = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ const mostPhases = 100;
 const longestCommand = 100_000;
 
 /** The error for an invalid job; the message names the phase and the field. */
-export function refuseJob(message: string): ApiError {
+function refuseJob(message: string): ApiError {
   return new ApiError(400, 'InvalidJob', message);
 }
 

@@ -11,7 +11,7 @@ export type Sharer = Pick<ActiveJob, 'account' | 'served'> & {
 };
 
 /** Number of zones of a job that work or are being opened. */
-export function countBusy({ phases }: Sharer): number {
+function countBusy({ phases }: Sharer): number {
   let busy = 0;
   for (const { opening, zones } of phases) {
     busy += opening;

@@ -22,7 +22,7 @@ const notObject = 'a directory, not an object';
 const batchSize = 500;
 
 /** True if a lookup failed. */
-export function isFailure(value: Place | Source | Failure): value is Failure {
+function isFailure(value: Place | Source | Failure): value is Failure {
   return 'code' in value;
 }
 

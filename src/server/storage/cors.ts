@@ -12,7 +12,7 @@ import { isPublic, placeOf } from './paths.ts';
  * does not contain it, all CORS headers are removed. Without an origin the list is returned whole. `Vary` tells caches that the response
  * depends on the origin.
  */
-export function limitOrigin(stored: Headers, origin: string | undefined): Headers {
+function limitOrigin(stored: Headers, origin: string | undefined): Headers {
   const allowed = stored['access-control-allow-origin'];
   if (allowed === undefined) return stored;
   const varying = { ...stored, vary: 'origin' };

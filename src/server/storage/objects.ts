@@ -30,7 +30,7 @@ import { assertQuota, assertQuotaFor, growthOf, quotaOf } from './quota.ts';
 type PutInput = InputOf<typeof storage.putObject>;
 
 /** Maximum bytes of a body of unknown length: 5 GiB (section 8). */
-export const streamLimit = 5 * 1024 ** 3;
+const streamLimit = 5 * 1024 ** 3;
 
 /**
  * Stores an object. All checks that do not need the bytes are made before any of them is read; whatever can change while the bytes arrive

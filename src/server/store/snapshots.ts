@@ -36,7 +36,7 @@ function assertNew(dataDir: string, name: string): void {
 }
 
 /** The directory of a snapshot. @throws {NotFoundError} */
-export function findSnapshot(dataDir: string, name: string): string {
+function findSnapshot(dataDir: string, name: string): string {
   assertName(name);
   const folder = join(snapshotsOf(dataDir), name);
   if (existsSync(join(folder, infoFile))) return folder;

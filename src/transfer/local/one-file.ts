@@ -37,7 +37,7 @@ function inspect(file: string): Stats | undefined {
 }
 
 /** The name that the directory lists for an existing file, if it differs from the given one; undefined when it is the same. */
-export function findSpelling(file: string): string | undefined {
+function findSpelling(file: string): string | undefined {
   const names = readdirSync(dirname(file));
   if (names.includes(basename(file))) return undefined;
   const { dev, ino } = inspect(file) ?? {};
@@ -48,7 +48,7 @@ export function findSpelling(file: string): string | undefined {
 }
 
 /** The error for two names that are one file on this file system. */
-export function createFoldedError(file: string, other: string): LocalError {
+function createFoldedError(file: string, other: string): LocalError {
   return new LocalError(`${file} and ${other} are the same file on this file system: left alone`, {
     hint: 'rename one of the objects, or use a file system that distinguishes the names',
   });

@@ -21,7 +21,7 @@ export function createCapture(columns?: number): Capture {
   return { stream, isTerminal: columns !== undefined, columns: () => columns ?? 80, chunks, text: () => chunks.join('') };
 }
 
-export const now = Date.parse('2026-03-10T12:00:00.000Z');
+const now = Date.parse('2026-03-10T12:00:00.000Z');
 
 /** Options of a command that was given none. */
 export function optionsOf(format: Format, more: Partial<RenderOptions> = {}): RenderOptions {

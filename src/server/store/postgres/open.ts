@@ -15,7 +15,7 @@ import { openPool } from './pool.ts';
 import { createWrites, type Admission } from './write.ts';
 
 /** The address of a database, without its secrets. */
-export function describeDatabase(url: string): string {
+function describeDatabase(url: string): string {
   try {
     const { protocol, hostname, port, pathname } = new URL(url);
     return `${protocol}//${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
