@@ -96,9 +96,9 @@ export function createLiveState(
 
   async function exchange(folder: string): Promise<void> {
     await gate.shut(graceMs);
-    await current.jobs?.close();
-    await current.store.close();
     try {
+      await current.jobs?.close();
+      await current.store.close();
       copyKeys(folder, dataDir);
       replaceDatabase(folder, dataDir);
     } finally {
