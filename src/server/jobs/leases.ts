@@ -5,6 +5,7 @@ import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { claimedColumns, type ActiveJob, type ActivePhase, type ClaimedRow, type Task } from './active-job.ts';
 import { createOwnLeases } from './own-leases.ts';
+import { nameTask, type TaskKey } from './running-tasks.ts';
 import type { TaskLeases } from './task-leases.ts';
 
 /**
@@ -67,16 +68,12 @@ async function take(
 /** Changes rows of tasks that the engine which claimed them still holds. @returns the names of the changed tasks */
 async function change(db: Kysely<Schema>, tasks: readonly Task[], assignments: RawBuilder<unknown>): Promise<ReadonlySet<string>> {
   const lists = tasks.map(({ job, phase, number, attempt }) => [job.id, phase.number, number, attempt]);
-  const { rows } = await sql<{ job: string; phase: number; number: number }>`
+  const { rows } = await sql<TaskKey>`
     update job_tasks set ${assignments} from ${listRows(db, lists)}
     where state = 'running' and ${isHeld(db)} and job = value ->> 0 and phase = cast(value ->> 1 as bigint)
       and number = cast(value ->> 2 as bigint) and attempt = cast(value ->> 3 as bigint)
     returning job, phase, number`.execute(db);
   return new Set(rows.map(nameTask));
-}
-
-function nameTask({ job, phase, number }: { job: string; phase: number; number: number }): string {
-  return `${job}/${phase}/${number}`;
 }
 
 function nameOf({ job, phase, number }: Task): string {

@@ -4,13 +4,10 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import type { Call, Handler } from '../http/handler.ts';
-import { findStart, listDirectory, startAt } from '../storage/listing.ts';
+import { assertPage, defaultLimit, findStart, listDirectory, startAt } from '../storage/listing.ts';
 import { rememberPageEnd } from '../storage/page-ends.ts';
 import { placeOf } from '../storage/paths.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
-
-const defaultLimit = 1000;
-const mostJobs = 1024;
 
 /** Job states that each value of `state` selects. */
 const states: ReadonlyMap<string, readonly ('running' | 'done')[]> = new Map([
@@ -25,14 +22,6 @@ type Query = SelectQueryBuilder<Schema, 'entries', EntryRow>;
 
 function refuse(message: string): ApiError {
   return new ApiError(400, 'InvalidParameter', message);
-}
-
-/** @throws {ApiError} 400 `InvalidParameter` */
-function assertPage({ limit = defaultLimit, sort, sort_order: order }: Wishes): void {
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostJobs)
-    throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostJobs}`);
-  if (sort !== undefined && !['name', 'mtime', 'none'].includes(sort)) throw refuse(`sort is "${sort}": it must be name, mtime or none`);
-  if (order !== undefined && order !== 'reverse') throw refuse(`sort_order is "${order}": it must be reverse or absent`);
 }
 
 /** A page of the directories of selected jobs, in the order of a directory listing with the same parameters. */
@@ -60,7 +49,7 @@ async function readPage(call: Call, directories: Query, wishes: Wishes): Promise
  */
 export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, ...wishes }, call) => {
   const { db } = call.store;
-  assertPage(wishes);
+  assertPage(wishes, refuse);
   const wanted = state === undefined ? undefined : states.get(state);
   if (state !== undefined && wanted === undefined) throw refuse(`state is "${state}": it must be running, live, queued or done`);
   if (state === undefined && name === undefined) return listDirectory({ ...wishes, path: 'jobs' }, call);

@@ -4,7 +4,7 @@ import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { claimedColumns, type ActiveJob, type ActivePhase, type ClaimedRow, type Task } from './active-job.ts';
 import type { TaskLeases } from './task-leases.ts';
-import { createRunningTasks, readRunningTasks, type RunningTasks, type TaskKey } from './running-tasks.ts';
+import { createRunningTasks, nameTask, readRunningTasks, type RunningTasks, type TaskKey } from './running-tasks.ts';
 
 function look(db: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: number): Promise<ClaimedRow[]> {
   return db
@@ -22,10 +22,6 @@ function look(db: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: num
 function findWaiting(db: Kysely<Schema>, { job, phase, number }: TaskKey): Promise<ClaimedRow | undefined> {
   const query = db.selectFrom('job_tasks').select(claimedColumns).where('state', '=', 'waiting').where('job', '=', job);
   return query.where('phase', '=', phase).where('number', '=', number).executeTakeFirst();
-}
-
-function nameTask({ job, phase, number }: TaskKey): string {
-  return `${job}/${phase}/${number}`;
 }
 
 function keyOf({ job, phase, number }: Task): TaskKey {

@@ -8,6 +8,10 @@ export interface TaskKey {
   readonly number: number;
 }
 
+export function nameTask({ job, phase, number }: TaskKey): string {
+  return `${job}/${phase}/${number}`;
+}
+
 /** What the file says of a task: it runs, or it is to run when no other task of this kind does, because its process died before. */
 type Mark = 'running' | 'suspect';
 

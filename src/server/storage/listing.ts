@@ -1,5 +1,6 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Entry } from '../../api/objects.ts';
+import type { InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
@@ -19,7 +20,7 @@ import { showRoleTags } from './roles.ts';
 import { writtenPage } from './written-entries.ts';
 
 /** Default and maximum number of entries in a response: deployed clients request 1024 (section 8 has 1000). */
-const defaultLimit = 1000;
+export const defaultLimit = 1000;
 const mostEntries = 1024;
 
 type Query = SelectQueryBuilder<Schema, 'entries', EntryRow>;
@@ -36,14 +37,24 @@ interface Page {
   after: boolean;
 }
 
-/** Lists the entries of a directory. Whatever its size, a page is one range of an index; the total is kept in the directory's row. */
-export const listDirectory: Handler<typeof storage.listDirectory> = async (input, call) => {
-  const place = placeOf(call.account.login, input.path);
-  const { limit = defaultLimit, marker, sort = 'name', sort_order: order } = input;
+type PageInput = Pick<InputOf<typeof storage.listDirectory>, 'limit' | 'sort' | 'sort_order'>;
+
+/** Throws what `refuse` makes of a message, unless a page of a listing can be selected in this way. */
+export function assertPage(
+  { limit = defaultLimit, sort = 'name', sort_order: order }: PageInput,
+  refuse: (message: string) => ApiError,
+): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > mostEntries)
     throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostEntries}`);
   if (!['name', 'mtime', 'none'].includes(sort)) throw refuse(`sort is "${sort}": it must be name, mtime or none`);
   if (order !== undefined && order !== 'reverse') throw refuse(`sort_order is "${order}": it must be reverse or absent`);
+}
+
+/** Lists the entries of a directory. Whatever its size, a page is one range of an index; the total is kept in the directory's row. */
+export const listDirectory: Handler<typeof storage.listDirectory> = async (input, call) => {
+  const place = placeOf(call.account.login, input.path);
+  const { limit = defaultLimit, marker, sort, sort_order: order } = input;
+  assertPage(input, refuse);
   const directory = await findDirectory(call.store.db, place);
   const by = sort === 'mtime' ? 'mtime' : 'name';
   const page: Page = {

@@ -17,14 +17,10 @@ export function makePassword(at: At): string {
   return `p4ss-${at.run}-${Math.random().toString(36).slice(2)}`;
 }
 
-export async function makeKeyPair(): Promise<TemporaryKey> {
-  return makeTemporaryKey();
-}
+export const makeKeyPair = async (): Promise<TemporaryKey> => makeTemporaryKey();
 
 /** A key pair that the account has only during a check. */
-export async function makeOtherPair(): Promise<TemporaryKey> {
-  return makeTemporaryKey();
-}
+export const makeOtherPair = async (): Promise<TemporaryKey> => makeTemporaryKey();
 
 /** A key of the account, used by checks that sign their requests themselves. */
 export async function makeKey(at: At): Promise<Json> {
