@@ -20,7 +20,7 @@ const hint = 'check the agent: ssh-add -l';
 /** Sends one message; resolves to the number of the response and a reader of the rest. @throws {KeyError} without a response in time */
 function askAgent(socketPath: string, request: Uint8Array, time: number): Promise<{ number: number; reader: WireReader }> {
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let size = 0;
     const socket = connect(socketPath);
     const fail = (words: string, cause?: unknown): void => {
@@ -32,10 +32,10 @@ function askAgent(socketPath: string, request: Uint8Array, time: number): Promis
       fail(`cannot be reached: ${isSystemError(error) ? describeFailure(error, socketPath) : error.message}`, error),
     );
     socket.on('close', () => fail('closed the connection without a response'));
-    socket.on('data', (piece: Buffer) => {
-      pieces.push(piece);
-      size += piece.length;
-      const received = Buffer.concat(pieces, size);
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      const received = Buffer.concat(chunks, size);
       const length = size < 4 ? Infinity : received.readUInt32BE(0);
       if (size >= 4 && (length < 1 || length > largest)) return fail('sent an invalid response');
       if (size < 4 + length) return;

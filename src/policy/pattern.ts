@@ -22,12 +22,12 @@ type Step =
   | { kind: 'anchor'; holds: (before: string | undefined, after: string | undefined) => boolean }
   | { kind: 'done' };
 
-function isWordLetter(character: string | undefined): boolean {
+function isWordCharacter(character: string | undefined): boolean {
   return character !== undefined && /^\w$/.test(character);
 }
 
 /** Tests single characters with JavaScript's RegExp; caches up to 256 results. */
-function testLetters(source: string, flags: string): (character: string) => boolean {
+function testCharacter(source: string, flags: string): (character: string) => boolean {
   if (/^[\w-]$/.test(source) && !flags.includes('i')) return (character) => character === source;
   const single = new RegExp(`^(?:${source})$`, flags.replaceAll(/[gm]/g, ''));
   const known = new Map<string, boolean>();
@@ -46,13 +46,13 @@ function findAnchor(sign: string, multiline: boolean): (before: string | undefin
   if (sign === '^') return (before) => (multiline ? isLineEnd(before) : before === undefined);
   if (sign === '$') return (_before, after) => (multiline ? isLineEnd(after) : after === undefined);
   const wanted = sign === '\\b';
-  return (before, after) => (isWordLetter(before) !== isWordLetter(after)) === wanted;
+  return (before, after) => (isWordCharacter(before) !== isWordCharacter(after)) === wanted;
 }
 
 function addSteps(steps: Step[], node: Node, flags: string): void {
   switch (node.kind) {
     case 'character':
-      steps.push({ kind: 'read', test: testLetters(node.source, flags) });
+      steps.push({ kind: 'read', test: testCharacter(node.source, flags) });
       return;
     case 'anchor':
       steps.push({ kind: 'anchor', holds: findAnchor(node.sign, flags.includes('m')) });

@@ -38,12 +38,12 @@ function findClosings(text: string, stops: RegExp): Int32Array {
   const outside = new Int32Array(text.length + 2).fill(-1);
   const inside = new Int32Array(text.length + 2).fill(-1);
   for (let at = text.length - 1; at >= 0; at--) {
-    const letter = text[at] ?? '';
-    const isEscape = letter === '\\';
-    if (stops.test(letter) || (isEscape && stops.test(text[at + 1] ?? ''))) continue;
+    const character = text[at] ?? '';
+    const isEscape = character === '\\';
+    if (stops.test(character) || (isEscape && stops.test(text[at + 1] ?? ''))) continue;
     const step = isEscape ? 2 : 1;
-    outside[at] = letter === '/' ? at : ((letter === '[' ? inside[at + 1] : outside[at + step]) ?? -1);
-    inside[at] = (letter === ']' ? outside[at + 1] : inside[at + step]) ?? -1;
+    outside[at] = character === '/' ? at : ((character === '[' ? inside[at + 1] : outside[at + step]) ?? -1);
+    inside[at] = (character === ']' ? outside[at + 1] : inside[at + step]) ?? -1;
   }
   return outside;
 }
@@ -115,12 +115,12 @@ export class Scanner {
     let text = '';
     let from = offset + 1;
     for (let at = from; at < this.text.length; at++) {
-      const letter = this.text[at];
-      if (letter === '"') {
+      const character = this.text[at];
+      if (character === '"') {
         this.position = at + 1;
         return { kind: 'quoted', text: text + this.text.slice(from, at), offset, length: at + 1 - offset };
       }
-      if (letter !== '\\') continue;
+      if (character !== '\\') continue;
       const { meaning, length } = this.#readEscape(at);
       text += this.text.slice(from, at) + meaning;
       from = at + length;
@@ -130,11 +130,12 @@ export class Scanner {
   }
 
   #readEscape(at: number): { meaning: string; length: number } {
-    const letter = this.text[at + 1] ?? '';
-    const meaning = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
+    const character = this.text[at + 1] ?? '';
+    const meaning = Object.hasOwn(escapes, character) ? escapes[character] : undefined;
     if (meaning !== undefined) return { meaning, length: 2 };
     const digits = this.text.slice(at + 2, at + 6);
-    if (letter === 'u' && /^[0-9A-Fa-f]{4}$/.test(digits)) return { meaning: String.fromCharCode(Number.parseInt(digits, 16)), length: 6 };
+    if (character === 'u' && /^[0-9A-Fa-f]{4}$/.test(digits))
+      return { meaning: String.fromCharCode(Number.parseInt(digits, 16)), length: 6 };
     const length = Math.min(2, this.text.length - at);
     throw this.fail('unknown escape: in quotation marks write \\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX', {
       offset: at,

@@ -21,14 +21,14 @@ function isText(headers: Headers): boolean {
 
 /** Passes a body through and shows its beginning at its end. */
 async function* copyBody(body: ByteStream, show: (text: string) => void): AsyncGenerator<Uint8Array> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of body) {
-    if (size < shown) pieces.push(piece);
-    size += piece.length;
-    yield piece;
+  for await (const chunk of body) {
+    if (size < shown) chunks.push(chunk);
+    size += chunk.length;
+    yield chunk;
   }
-  show(printBody(Buffer.concat(pieces)));
+  show(printBody(Buffer.concat(chunks)));
 }
 
 /** Shows requests and responses as they happen; signatures and passwords are redacted. Level 2 adds headers and bodies. */

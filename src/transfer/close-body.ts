@@ -3,11 +3,11 @@ import type { Download } from '../api/operation.ts';
 /** Discards the rest of a response body and releases its connection. */
 export async function closeBody(body: Download['body'] | undefined): Promise<void> {
   if (body === undefined) return;
-  const pieces = body[Symbol.asyncIterator]();
+  const chunks = body[Symbol.asyncIterator]();
   try {
     // Returning from an iterator that was never started would leave its connection open.
-    await pieces.next();
-    await pieces.return?.();
+    await chunks.next();
+    await chunks.return?.();
   } catch {
     // The body is discarded: its errors do not matter.
   }

@@ -7,7 +7,7 @@ import { isUuid } from '../../base/uuid.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { waitForState } from './creation.ts';
-import { checkInstance, imageOptions, parseTag, readAccounts, readFields } from './fields.ts';
+import { checkInstance, imageOptions, parseTag, readAccounts, readFields } from './settable-fields.ts';
 import { findImage, findOneImage } from '../../lookup/images.ts';
 
 export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';

@@ -10,7 +10,7 @@ import { deleteCommand, getCommand, listCommand, listFieldNames } from '../../cl
 import { records } from '../../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
 import { waitForState } from './creation.ts';
-import { readAccounts } from './fields.ts';
+import { readAccounts } from './settable-fields.ts';
 import { pipeline } from './pipeline.ts';
 import { promote } from './promote.ts';
 import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';

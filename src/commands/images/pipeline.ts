@@ -5,7 +5,7 @@ import { checkInterrupted, isMissing, LocalError, unlessMissing, UsageError } fr
 import type { Entry } from '../../config/journal.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { waitForState } from './creation.ts';
-import { checkInstance, imageOptions, readFields } from './fields.ts';
+import { checkInstance, imageOptions, readFields } from './settable-fields.ts';
 import { findAccountId } from './flags.ts';
 import { keepInJournal } from './kept.ts';
 import { findRoute, preparePromotion, promoteEverywhere, promotionOptions, type Promoted, type Route } from './promote.ts';

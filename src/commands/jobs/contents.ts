@@ -10,19 +10,19 @@ const keep = 256 * 1024;
 
 /** A stream of which the beginning has been read. */
 interface Begun {
-  pieces: Uint8Array[];
+  chunks: Uint8Array[];
   rest: AsyncGenerator<Uint8Array>;
 }
 
 async function begin(rest: AsyncGenerator<Uint8Array>): Promise<Begun> {
-  const pieces = [];
+  const chunks = [];
   for (let size = 0; size < keep;) {
     const next = await rest.next();
     if (next.done === true) break;
-    pieces.push(next.value);
+    chunks.push(next.value);
     size += next.value.length;
   }
-  return { pieces, rest };
+  return { chunks, rest };
 }
 
 /** Yields the contents of objects, given by absolute paths, one after the other; the next ones are read ahead. */
@@ -30,8 +30,8 @@ export async function* readContents(context: Context, paths: AsyncIterable<strin
   // One stream for each object: several objects are read concurrently.
   const engine = { ...createEngine(context, {}, { bulk: false }), streams: 1 };
   const begun = runOrdered(paths, (path) => begin(downloadObject(engine, readRemotePath(path, context.account))), bounds);
-  for await (const { pieces, rest } of begun) {
-    yield* pieces;
+  for await (const { chunks, rest } of begun) {
+    yield* chunks;
     yield* rest;
   }
 }

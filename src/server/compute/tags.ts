@@ -7,7 +7,7 @@ import { ApiError } from '../../base/errors.ts';
 import { splitList } from '../../base/split-list.ts';
 import { findRoleIds } from '../access/caller-roles.ts';
 import { noteAudit } from '../access/audit.ts';
-import { refuseMissing } from '../access/refusals.ts';
+import { refuseMissing } from '../http/input-errors.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { findResource, locateResource, type Resource } from './resources.ts';

@@ -33,11 +33,11 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** The next chunk of a body. @throws {ApiError} 408 when none arrives in time. */
-function readNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+function readNext(chunks: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => reject(new ApiError(408, 'UploadTimeout', `no byte of the body arrived for ${idleLimit / 1000} seconds`));
     const timer = setTimeout(refuse, idleLimit);
-    pieces
+    chunks
       .next()
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
@@ -128,8 +128,8 @@ async function drainBody(incoming: IncomingMessage): Promise<void> {
   if (incoming.complete || incoming.destroyed) return;
   let size = 0;
   const ended = new Promise<void>((resolve) => {
-    incoming.on('data', (piece: Uint8Array) => {
-      size += piece.length;
+    incoming.on('data', (chunk: Uint8Array) => {
+      size += chunk.length;
       if (size > drainLimit.bytes) resolve();
     });
     incoming

@@ -10,7 +10,7 @@ import type { Match } from './match.ts';
 import { assertQueryHas } from '../access/presigned.ts';
 import { collectPairs, readBodyParameters, type Parameters } from './read-parameters.ts';
 import { limitOf } from '../limit.ts';
-import { refuseInvalid, refuseMissing, refusesUnknown } from '../access/refusals.ts';
+import { refuseInvalid, refuseMissing, refusesUnknown } from './input-errors.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { hasOldRoles } from './version.ts';
 

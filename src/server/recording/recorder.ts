@@ -72,8 +72,8 @@ function writeBody(service: ServiceName, bytes: Buffer): Pick<Exchange, 'body' |
 
 /** The body of a response as it was read. */
 interface Read {
-  readonly pieces: readonly Uint8Array[];
-  /** Total bytes; more than `pieces` has if the body exceeded the limit. */
+  readonly chunks: readonly Uint8Array[];
+  /** Total bytes; more than `chunks` has if the body exceeded the limit. */
   readonly size: number;
   readonly isWhole: boolean;
 }
@@ -89,7 +89,7 @@ function watchBody(
   finish: (read: Read) => void,
 ): { body: ByteStream; over: Promise<void> } {
   const source = body[Symbol.asyncIterator]();
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   let tellOver = (): void => undefined;
   const over = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ function watchBody(
     if (isOver) return;
     isOver = true;
     try {
-      finish({ pieces, size, isWhole });
+      finish({ chunks, size, isWhole });
     } finally {
       tellOver();
     }
@@ -113,8 +113,8 @@ function watchBody(
         return { done: true, value: undefined };
       }
       size += result.value.length;
-      if (size <= limit) pieces.push(result.value);
-      else pieces.length = 0;
+      if (size <= limit) chunks.push(result.value);
+      else chunks.length = 0;
       return result;
     } catch (error) {
       end(false);
@@ -150,9 +150,9 @@ export function createRecorder({ file, header, upstreams, bodyLimit, log }: Reco
   const writeLine = (value: object): void => void writeSync(descriptor, `${JSON.stringify(value)}\n`);
   writeLine(header);
 
-  function record(keyed: KeyedRequest, id: number, { status, headers }: HttpResponse, { pieces, size, isWhole }: Read): void {
+  function record(keyed: KeyedRequest, id: number, { status, headers }: HttpResponse, { chunks, size, isWhole }: Read): void {
     const key = keyed.key();
-    const bytes = Buffer.concat(pieces);
+    const bytes = Buffer.concat(chunks);
     const content = size > bodyLimit ? { leftOut: `it has more than ${bodyLimit} bytes` } : writeBody(key.service, bytes);
     const isChanged = 'body' in content && content.body !== bytes.toString();
     // Length and MD5 are no longer true after secrets were removed from the body.

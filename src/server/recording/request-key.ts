@@ -47,10 +47,10 @@ async function digestParameters(request: Request): Promise<string> {
 async function* digestStream(body: Body, finish: (sha256: string, size: number) => void): AsyncGenerator<Uint8Array> {
   const digest = createHash('sha256');
   let size = 0;
-  for await (const piece of body instanceof Uint8Array ? [body] : body) {
-    digest.update(piece);
-    size += piece.length;
-    yield piece;
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    digest.update(chunk);
+    size += chunk.length;
+    yield chunk;
   }
   finish(digest.digest('hex'), size);
 }

@@ -13,7 +13,7 @@ import { isRow } from './row-bytes.ts';
 import { beginDigest, type RunningDigest } from './running-digest.ts';
 
 /** Large chunks: most of the cost of a download is per chunk, not per byte. */
-const pieceSize = 256 * 1024;
+const chunkSize = 256 * 1024;
 
 /** Maximum bytes that are read synchronously: handing the read to a thread takes much longer than the read itself. */
 const smallSize = 64 * 1024;
@@ -28,12 +28,12 @@ const flush = promisify(fdatasync);
 
 async function fill(handle: FileHandle, body: ByteStream, hash: Hash): Promise<number> {
   let size = 0;
-  for await (const piece of body) {
-    const writing = handle.appendFile(piece);
+  for await (const chunk of body) {
+    const writing = handle.appendFile(chunk);
     // Hashes on this thread while another thread writes.
-    hash.update(piece);
+    hash.update(chunk);
     await writing;
-    size += piece.length;
+    size += chunk.length;
   }
   return size;
 }
@@ -88,7 +88,7 @@ function readAt(fd: number, start: number, length: number): Buffer {
 }
 
 async function writeTemporary(file: string, body: Body): Promise<Omit<StoredBytes, 'id'>> {
-  if (body instanceof Uint8Array && body.length <= pieceSize) return writeSmall(file, body);
+  if (body instanceof Uint8Array && body.length <= chunkSize) return writeSmall(file, body);
   const hash = createHash('md5');
   const handle = await open(file, 'wx', 0o600);
   try {
@@ -231,7 +231,7 @@ export async function openFileBytes(dir: string, { isShared = false } = {}): Pro
       if (isCompressed(id)) return inflateRange(createReadStream('', { fd }), start, end);
       if (end - start <= smallSize) return streamOf(readAt(fd, start, end - start));
       assertLength(fd, end);
-      return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
+      return createReadStream('', { fd, start, end: end - 1, highWaterMark: chunkSize });
     },
 
     digest: () => {

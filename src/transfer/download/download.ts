@@ -71,20 +71,20 @@ export async function openHead({ storage }: Pick<Engine, 'storage'>, path: Remot
 /** Reads one stream while it is fast enough. Counts the bytes, so that a broken or slow stream can be continued by range requests. */
 async function* readStream(
   { throttle, streams, storage, signal }: Engine,
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   rest: number | undefined,
   count: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   const mayChange = rest !== undefined && rest >= largeSize && streams > 1 && throttle === undefined && !lacks(storage, 'ranges');
   const started = readClock();
   let received = 0;
-  for await (const piece of pieces) {
-    received += piece.length;
-    count(piece.length);
-    if (throttle) await throttle(piece.length);
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    count(chunk.length);
+    if (throttle) await throttle(chunk.length);
     // Bytes received before an interruption may take long to pass the throttle.
     checkInterrupted(signal);
-    yield piece;
+    yield chunk;
     const spent = readClock() - started;
     if (mayChange && spent > probation && (received / spent) * 1000 < quickEnough && rest - received > largeSize) return;
   }
@@ -102,8 +102,8 @@ async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGene
   const isFirst = start === 0 && body !== undefined;
   if (!isFirst) await closeBody(body);
   try {
-    const pieces = isFirst ? body : readRange({ ...engine, throttle: undefined }, version, start, version.size);
-    yield* readStream(engine, pieces, version.size - start, (bytes) => {
+    const chunks = isFirst ? body : readRange({ ...engine, throttle: undefined }, version, start, version.size);
+    yield* readStream(engine, chunks, version.size - start, (bytes) => {
       at += bytes;
     });
   } catch (error) {
@@ -126,13 +126,13 @@ function checkMd5({ path, md5 }: Opened, computed: string): void {
 }
 
 async function gather(body: Opened['body'], throttle: Engine['throttle'], ticket: Ticket): Promise<Uint8Array> {
-  const pieces = [];
-  for await (const piece of body ?? streamOf()) {
-    if (throttle) await throttle(piece.length);
-    ticket.move(piece.length);
-    pieces.push(piece);
+  const chunks = [];
+  for await (const chunk of body ?? streamOf()) {
+    if (throttle) await throttle(chunk.length);
+    ticket.move(chunk.length);
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 function checkContent(opened: Opened, content: Uint8Array): Uint8Array {
@@ -170,13 +170,13 @@ export async function* readObject(engine: Engine, opened: Opened, reading: Readi
   const { start = 0, hasher = engine.hashing.start(opened.size), ticket } = reading;
   let received = start;
   try {
-    for await (const piece of readOn(engine, opened, start)) {
-      received += piece.length;
+    for await (const chunk of readOn(engine, opened, start)) {
+      received += chunk.length;
       // Awaiting undefined would cost a microtask for every chunk.
-      const waits = hasher.update(piece);
+      const waits = hasher.update(chunk);
       if (waits) await waits;
-      ticket?.move(piece.length);
-      yield piece;
+      ticket?.move(chunk.length);
+      yield chunk;
     }
     checkLength(opened, received);
     // Needed even without an MD5 to compare: `digest` reports failed writes of the hasher.

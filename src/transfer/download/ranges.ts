@@ -63,12 +63,12 @@ export async function* readRange(
     const before = at;
     try {
       const { body } = await askRange(engine, version, at, end, signal);
-      for await (const piece of body) {
-        at += piece.length;
+      for await (const chunk of body) {
+        at += chunk.length;
         if (at > end)
           throw new NetworkError(`${printRemotePath(version.path)}: received more bytes than requested`, { code: 'DamagedReply' });
-        await engine.throttle?.(piece.length);
-        yield piece;
+        await engine.throttle?.(chunk.length);
+        yield chunk;
       }
       if (at < end)
         throw new NetworkError(`${printRemotePath(version.path)}: received fewer bytes than requested`, { code: 'TruncatedReply' });
@@ -86,18 +86,18 @@ export async function* readRanges(engine: Engine, version: Version, start: numbe
   const stop = new AbortController();
   const starts = Array.from({ length: Math.ceil((end - start) / length) }, (_, number) => start + number * length);
   const collect = async (from: number): Promise<Uint8Array[]> => {
-    const pieces = [];
+    const chunks = [];
     try {
-      for await (const piece of readRange(engine, version, from, Math.min(end, from + length), stop.signal)) pieces.push(piece);
+      for await (const chunk of readRange(engine, version, from, Math.min(end, from + length), stop.signal)) chunks.push(chunk);
     } catch (error) {
       // The other ranges are not needed any more.
       stop.abort();
       throw error;
     }
-    return pieces;
+    return chunks;
   };
   try {
-    for await (const pieces of runOrdered(starts, collect, { limit: engine.streams, window: engine.streams })) yield* pieces;
+    for await (const chunks of runOrdered(starts, collect, { limit: engine.streams, window: engine.streams })) yield* chunks;
   } finally {
     stop.abort();
   }

@@ -6,7 +6,7 @@ export const writeSize = 1024 * 1024;
 
 interface FileWriter {
   /** Resolves when more may follow. @throws the error of an earlier write */
-  add(piece: Uint8Array): Promise<void> | undefined;
+  add(chunk: Uint8Array): Promise<void> | undefined;
   /** Resolves when everything is written. */
   flush(): Promise<void>;
   /** The position after the last byte written. */
@@ -29,7 +29,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
 /** Writes chunks at increasing positions: many in one call, while the next ones arrive. */
 function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOptions): FileWriter {
   let position = start;
-  let pieces: Uint8Array[] = [];
+  let chunks: Uint8Array[] = [];
   let size = 0;
   let writing: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
@@ -49,8 +49,8 @@ function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOp
   async function begin(): Promise<void> {
     await writing;
     if (failure) throw failure.error;
-    const [batch, length] = [pieces, size];
-    pieces = [];
+    const [batch, length] = [chunks, size];
+    chunks = [];
     size = 0;
     if (length === 0) return;
     writing = write(batch, length).catch((error: unknown) => {
@@ -59,9 +59,9 @@ function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOp
   }
 
   return {
-    add: (piece) => {
-      pieces.push(piece);
-      size += piece.length;
+    add: (chunk) => {
+      chunks.push(chunk);
+      size += chunk.length;
       return size >= writeSize ? begin() : undefined;
     },
     flush: async () => {
@@ -75,15 +75,15 @@ function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOp
 
 /** Writes chunks while the next ones arrive. @returns the position after the last byte written */
 export async function writeChunks(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   handle: FileHandle,
   start: number,
   options: WriteOptions,
 ): Promise<number> {
   const writer = createFileWriter(handle, start, options);
   try {
-    for await (const piece of pieces) {
-      const waits = writer.add(piece);
+    for await (const chunk of chunks) {
+      const waits = writer.add(chunk);
       if (waits) await waits;
     }
   } finally {

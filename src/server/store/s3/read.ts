@@ -48,7 +48,7 @@ class ObjectStream implements AsyncIterableIterator<Uint8Array> {
   readonly #etag: string | undefined;
   #at: number;
   #body: Readable;
-  #pieces: AsyncIterator<Uint8Array>;
+  #chunks: AsyncIterator<Uint8Array>;
   #failures = 0;
 
   constructor(client: S3Client, key: string, start: number, { body, length, etag }: Opened) {
@@ -58,13 +58,13 @@ class ObjectStream implements AsyncIterableIterator<Uint8Array> {
     this.#end = start + length;
     this.#etag = etag;
     this.#body = body;
-    this.#pieces = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    this.#chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     for (;;) {
       try {
-        const { value, done } = await this.#pieces.next();
+        const { value, done } = await this.#chunks.next();
         if (done !== true) return this.#take(value);
         if (this.#at === this.#end) return { value: undefined, done: true };
         throw new StoreUnavailable(`the store of the contents broke off ${this.#end - this.#at} bytes before the end of ${this.#key}`);
@@ -98,7 +98,7 @@ class ObjectStream implements AsyncIterableIterator<Uint8Array> {
     if (error instanceof MissingBytes || error instanceof S3Refusal || this.#failures > attempts) throw error;
     const opened = await open(this.#client, this.#key, this.#at, this.#end, (given) => given);
     this.#body = opened.body;
-    this.#pieces = opened.body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    this.#chunks = opened.body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     if (opened.etag === this.#etag) return;
     this.#destroy();
     throw new MissingBytes(`the store has another ${this.#key} than a moment ago`);
