@@ -251,16 +251,9 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
         return { id, label };
       });
       if (isShown) {
-        await waitForReads(
-          invocation,
-          invocation.options,
-          `that ${noun} ${labels} is gone`,
-          async () =>
-            !(await isShown(
-              invocation,
-              gone.map(({ id }) => id),
-            )),
-        );
+        const ids = gone.map(({ id }) => id);
+        const isGone = async (): Promise<boolean> => !(await isShown(invocation, ids));
+        await waitForReads(invocation, invocation.options, `that ${noun} ${labels} is gone`, isGone);
       }
       return finish(gone);
     },
