@@ -57,7 +57,8 @@ function readOwnerFilter(owner: string): string {
 }
 
 /** True for the images that ListImages selects; only active ones unless `state` is given. @throws {ApiError} 409 `InvalidArgument` */
-export function readImageFilter({ account: _, ...given }: Filter, version: string): (row: ImageRow) => boolean {
+export function readImageFilter(input: Filter, version: string): (row: ImageRow) => boolean {
+  const { account: _, ...given } = input;
   const types = given.type === undefined ? undefined : readTypeFilter(given.type, version);
   const filter = { ...given, state: given.state ?? 'active', ...(given.owner !== undefined && { owner: readOwnerFilter(given.owner) }) };
   return (row) => {

@@ -29,7 +29,8 @@ function showPackage(row: PackageRow): Package {
   };
 }
 
-function fits(row: PackageRow, { account: _, ...filter }: Filter): boolean {
+function fits(row: PackageRow, given: Filter): boolean {
+  const { account: _, ...filter } = given;
   const like = (pattern: string, column: 'name' | 'version' | 'group' | 'brand'): boolean => matchesPattern(row[column] ?? '', pattern);
   const is = (wanted: number, column: 'memory' | 'disk' | 'swap' | 'lwps' | 'vcpus'): boolean => row[column] === wanted;
   const texts = { name: like, version: like, group: like, brand: like };

@@ -19,7 +19,7 @@ test('requests do not wait for ever when the old state cannot be closed', async 
   try {
     const live = createLiveState(dataDir, gate, first, stand);
     const fill = async (folder: string): Promise<void> => (await openStore(folder)).close();
-    await expect(live.replace(fill)).rejects.toThrow();
+    await expect(live.replace(fill)).rejects.toThrow('no services');
     await expect(gate.guard('compute')({} as never, {} as never)).rejects.toThrow('no services');
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
