@@ -11,11 +11,25 @@ function isNamed(names: ReadonlySet<string>, name: unknown): boolean {
   return typeof name === 'string' && names.has(name.trim().toLowerCase());
 }
 
-/** Redacts the value of `name=value` if the name, however it is encoded, is one of the given names. */
-function redactPair(pair: string, names: ReadonlySet<string>): string {
+/** The name in `name=value` if it is one of the given names, however it is encoded. */
+function findSecretName(pair: string, names: ReadonlySet<string>): string | undefined {
   const [name = '', ...value] = pair.split('=');
   const decoded = quietly(() => decodeURIComponent(name.replaceAll('+', ' ')), name);
-  return value.length > 0 && isNamed(names, decoded) ? `${name}=${redacted}` : pair;
+  return value.length > 0 && isNamed(names, decoded) ? name : undefined;
+}
+
+/**
+ * Redacts the value of `name=value` if the name is one of the given names, also behind a semicolon: `&amp;signature=` of a URL that was
+ * copied from a web page contains a valid signature.
+ */
+function redactPair(pair: string, names: ReadonlySet<string>): string {
+  const pieces = pair.split(';');
+  for (const [index, piece] of pieces.entries()) {
+    const name = findSecretName(piece, names);
+    // A value may contain semicolons itself.
+    if (name !== undefined) return [...pieces.slice(0, index), `${name}=${redacted}`].join(';');
+  }
+  return pair;
 }
 
 /** Redacts signatures and passwords in a query without its question mark, or in a form. */

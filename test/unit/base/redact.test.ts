@@ -32,3 +32,11 @@ test('in queries, names count decoded; a request that is printed to be sent keep
     "cannot reach 'https://h/b?x=1&%73ignature=(redacted)', or b?password=(redacted)",
   );
 });
+
+test.each([
+  ['/a?keyId=k&amp;signature=s3cret&amp;b=c', '/a?keyId=k&amp;signature=(redacted)&amp;b=c'],
+  ['/a?keyId=k;expires=1;%73ignature=s3cret', '/a?keyId=k;expires=1;%73ignature=(redacted)'],
+  ['/a?password=hunter2;x=hunter2&b=c;d', '/a?password=(redacted)&b=c;d'],
+])('a semicolon before a name hides no signature, and one in a value none of it: %s', (url, shown) => {
+  expect([redactQuery(url), redactUrls(`cannot reach ${url}`)]).toEqual([shown, `cannot reach ${shown}`]);
+});
