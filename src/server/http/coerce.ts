@@ -18,11 +18,15 @@ function assertStorable(text: string): void {
   if (/\p{Surrogate}/u.test(text)) throw new ValueError('must not contain a lone surrogate');
 }
 
+/** Maximum number of lists and objects inside each other, in a value that has no declared fields; 10,000 would exhaust the stack. */
+const mostLevels = 100;
+
 /** The same check for every string and every name inside a value that has no declared fields. */
-function assertAllStorable(value: unknown): void {
+function assertAllStorable(value: unknown, levels = mostLevels): void {
   if (typeof value === 'string') assertStorable(value);
-  else if (Array.isArray(value)) value.forEach(assertAllStorable);
-  else if (typeof value === 'object' && value !== null) Object.entries(value).flat().forEach(assertAllStorable);
+  if (typeof value !== 'object' || value === null) return;
+  if (levels === 0) throw new ValueError(`must not have more than ${mostLevels} levels of lists and objects`);
+  for (const inner of Array.isArray(value) ? value : Object.entries(value).flat()) assertAllStorable(inner, levels - 1);
 }
 
 function coerceText(value: unknown, { choices }: Field): string {

@@ -69,6 +69,23 @@ describe('text that would not come back as it was sent is refused, and nothing i
   });
 });
 
+describe('values nested deeper than any stack allows are refused', () => {
+  const levels = 100_000;
+  const machine = '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001';
+
+  test.each([
+    ['lists', `${'['.repeat(levels)}${']'.repeat(levels)}`],
+    ['objects', `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`],
+  ])('%s', async (_name, value) => {
+    const tags = await postText('/my/images', `{"machine":"${machine}","name":"i","version":"1","tags":{"a":${value}}}`);
+    expect(tags).toMatchObject({ status: 409, code: 'InvalidArgument' });
+    const body = Buffer.from(`{"objectPath":"/demo/stor/o","headers":{"m-a":${value}}}`);
+    const headers = { 'content-type': 'application/json' };
+    const upload = await service.storage('POST', '/demo/uploads', { body, headers });
+    expect(upload).toMatchObject({ status: 409, code: 'MultipartUploadInvalidArgumentError' });
+  });
+});
+
 describe('numbers are whole and decimal', () => {
   test.each(['0x10', '1e2', '1.5', ' 5', '5 ', '', '+5', '0b11', 'Infinity', 'NaN', '9'.repeat(20)])('limit=%s: 400', async (text) => {
     const { status } = await service.storage('GET', `/demo/stor?limit=${encodeURIComponent(text)}`);
