@@ -202,6 +202,20 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     expect(readFileSync(seen('data/service.log'), 'utf8')).not.toContain('internal error');
   });
 
+  test('on a disk that objects have filled, all of them can be deleted', async () => {
+    const stored: string[] = [];
+    for (const size of [300_000, 5000]) {
+      for (let number = 0; ; number += 1) {
+        const name = `filling${size}-${number}`;
+        const { status } = await stor('PUT', name, { body: randomBytes(size) });
+        if (status !== 204) break;
+        stored.push(name);
+      }
+    }
+    expect(stored.length).toBeGreaterThan(5);
+    for (const name of stored) expect([name, (await stor('DELETE', name)).status]).toEqual([name, 204]);
+  });
+
   test('a job whose outcomes found no room for long ends all the same when there is some', { timeout: 60_000 }, async () => {
     expect((await stor('PUT', 'input')).status).toBe(204);
     const json = { phases: [{ exec: 'sleep 0.05' }] };

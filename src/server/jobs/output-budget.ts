@@ -1,7 +1,7 @@
 import { ApiError } from '../../base/errors.ts';
 import { groupBy } from '../../base/group-by.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { assertSpace } from '../storage/contents.ts';
+import { assertSpace } from '../storage/space.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from './active-job.ts';
 import { openOutputRoom, type Placed, type TakeOutputRoom } from './output-room.ts';

@@ -14,6 +14,7 @@ import { DamagedContent } from '../store/damaged.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry } from './entries.ts';
 import { hold } from './readers.ts';
+import { assertSpace } from './space.ts';
 
 /**
  * The content of an object is one file of the byte store or, after a multipart upload, the files of its parts in order: a commit moves no
@@ -27,19 +28,6 @@ export function namePieces(uploadId: string): string {
 
 /** Maximum size in bytes of a body of known length that is read into memory and written in one step. */
 const smallBody = 16 * 1024;
-
-/** Minimum length in bytes for which the free space is checked: for less, the check costs more than it saves. */
-const askedFrom = 1024 * 1024;
-
-/**
- * @param length bytes @param what beginning of a message that ends with the length
- * @throws {ApiError} 507 `NotEnoughSpace` for a body that is longer than the free space, before any of it is read.
- */
-export async function assertSpace(store: Store, length: number, what = 'content-length is'): Promise<void> {
-  if (length < askedFrom || length === Infinity) return;
-  const free = await store.bytes.measureFree();
-  if (length > free) throw new ApiError(507, 'NotEnoughSpace', `${what} ${length}, but the disk of the service has ${free} bytes left`);
-}
 
 /**
  * Stores a body of at most `limit` bytes. If `now` is given, a body of a few bytes is stored later, by the transaction that writes its

@@ -14,7 +14,7 @@ import type { Schema } from './schema.ts';
  */
 
 /** Maximum bytes of such a content: with a database on this machine, and with a database and a store of contents elsewhere. */
-const mostBytes = { sqlite: 8 * 1024, postgres: 16 * 1024 } as const;
+export const rowLimits = { sqlite: 8 * 1024, postgres: 16 * 1024 } as const;
 
 const prefix = 'row/';
 
@@ -31,7 +31,7 @@ function createId(now: number): string {
 /** Converts bytes to a content in a row of `db`; undefined if there are too many. @param now milliseconds since the epoch */
 export function keepInRow(db: Kysely<Schema>, bytes: Uint8Array, now: number): RowBytes | undefined {
   const size = bytes.length;
-  if (size === 0 || size > (isPostgres(db) ? mostBytes.postgres : mostBytes.sqlite)) return undefined;
+  if (size === 0 || size > (isPostgres(db) ? rowLimits.postgres : rowLimits.sqlite)) return undefined;
   return { id: createId(now), size, md5: createHash('md5').update(bytes).digest('base64'), row: bytes };
 }
 

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readUsage } from '../../../src/server/store/usage.ts';
+import { runsOnPostgres } from '../../support/cluster-database.ts';
 import { findDamage } from '../../support/find-damage.ts';
-import { createTestStorage, directory, link, type TestStorage } from './harness.ts';
+import { chunked, createTestStorage, directory, link, type TestStorage } from './harness.ts';
 import { commit, create, putParts } from './upload-steps.ts';
 
 /** What an account uses, and the most that it may, through every operation that changes it. */
@@ -114,4 +115,35 @@ test('the limit of the service holds for accounts without one of their own, and 
   } finally {
     await small.close();
   }
+});
+
+test.skipIf(runsOnPostgres())('contents leave 8 MiB of the disk free, with which objects can still be deleted', async () => {
+  const other = await createTestStorage();
+  let disk = 10 * MiB;
+  const stored = async (): Promise<number> => (await readUsage(other.store.db, 'demo')).bytes;
+  const measured = vi.spyOn(other.store.bytes, 'measureFree').mockImplementation(async () => disk - (await stored()));
+  const put = async (name: string, size: number): Promise<number> =>
+    (await other.ask('PUT', `/demo/stor/${name}`, { body: Buffer.alloc(size) })).status;
+  const statuses: number[] = [];
+  for (let number = 0; number < 30; number += 1) statuses.push(await put(`o${number}`, 100 * KiB));
+  expect(statuses).toEqual([...Array<number>(20).fill(204), ...Array<number>(10).fill(507)]);
+  expect(measured.mock.calls.length).toBeLessThan(20);
+  let small = 0;
+  while ((await put(`small${small}`, 1000)) === 204) small += 1;
+  expect(await stored()).toBeLessThanOrEqual(disk - 8 * MiB);
+
+  disk -= MiB;
+  for (const body of [Buffer.alloc(1000), chunked('x')])
+    expect(await other.answerOf('PUT', '/demo/stor/another', { body })).toEqual(refused);
+  for (let number = 0; number < 5; number += 1) expect((await other.ask('DELETE', `/demo/stor/o${number}`)).status).toBe(204);
+  disk += MiB;
+  expect((await other.ask('PUT', '/demo/stor/another', { body: chunked('x') })).status).toBe(204);
+
+  // Small contents are rows: deleting them makes room in the file of the database.
+  for (let number = 0; number < 20; number += 1) expect(await put(`row${number}`, 8000)).toBe(204);
+  disk -= MiB;
+  while ((await put('row', 8000)) === 204);
+  for (let number = 0; number < 20; number += 1) await other.ask('DELETE', `/demo/stor/row${number}`);
+  expect([await put('row', 8000), await put('file', 20 * KiB)]).toEqual([204, 507]);
+  await other.close();
 });
