@@ -70,8 +70,9 @@ export async function noteRoleTags(transaction: Transaction<Schema>, call: Call,
   if (named !== undefined) await noteAudit(transaction, call, place.parts.join('/'), { 'role-tag': splitList(named) });
 }
 
-/** The response header with the role tags of an entry; none if it has no tags. */
-export async function showRoleTags({ store, account }: Call, { role_tags: tags }: Tagged): Promise<Headers> {
+/** The response header with the role tags of an entry; none if it has no tags, or if anyone reads it without a signature. */
+export async function showRoleTags({ store, account, caller }: Call, { role_tags: tags }: Tagged): Promise<Headers> {
+  if (caller.kind === 'anonymous') return {};
   const names = await findRoleNames(store.db, account, JSON.parse(tags) as string[]);
   return names.length === 0 ? {} : { 'role-tag': names.join(',') };
 }

@@ -74,6 +74,17 @@ describe('role tags', () => {
     expect(await tagsOf('/demo/stor/open/deep/own')).toBeUndefined();
   });
 
+  test('show to nobody who reads a public object or directory without a signature', async () => {
+    await ask('PUT', '/demo/public/tagged', { ...directory, 'role-tag': 'readers' });
+    await ask('PUT', '/demo/public/tagged/file', {}, 'open');
+    for (const path of ['/demo/public/tagged', '/demo/public/tagged/file'])
+      for (const method of ['GET', 'HEAD']) {
+        const { status, headers } = await service.storage(method, path, { signing: false });
+        expect([status, headers['role-tag']]).toEqual([200, undefined]);
+        expect((await ask(method, path)).headers['role-tag']).toBe('readers');
+      }
+  });
+
   test('with an unknown role: 409 InvalidRoleTag, nothing stored', async () => {
     const invalid = { status: 409, code: 'InvalidRoleTag' };
     expect(await ask('PUT', '/demo/stor/open/none', { 'role-tag': 'readers,nobody' }, 'x')).toMatchObject(invalid);
