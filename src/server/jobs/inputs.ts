@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import type { ByteStream } from '../../api/message.ts';
+import { streamOf, type ByteStream } from '../../api/message.ts';
 import type { storage } from '../../api/storage.ts';
 import { countOf } from '../../base/count.ts';
 import { ApiError } from '../../base/errors.ts';
@@ -8,6 +9,7 @@ import { countRows } from '../store/count-rows.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { assertWithinLimit } from '../limit.ts';
+import { assertMd5 } from '../storage/headers.ts';
 import { assertQuotaLeft } from '../storage/quota.ts';
 import type { JobEngine } from './engine.ts';
 import { refuseState, requireJob, requireLockedJob } from './find.ts';
@@ -28,10 +30,12 @@ export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof stor
       throw new ApiError(400, 'InvalidParameter', `end is "${end}": it must be true or false`);
     }
     checkState(await requireJob(call.store.db, call, id));
+    const { 'content-md5': md5 } = call.headers;
+    assertMd5(md5);
     await assertQuotaLeft(call.store.db, call);
     let added = 0;
     try {
-      for await (const { lines, isLast } of readBatches(body)) {
+      for await (const { lines, isLast } of readBatches(checkMd5(body, md5))) {
         const ends = isLast && end === 'true';
         if (lines.length > 0 || ends) await addInputs(call, id, lines, ends);
         added += lines.length;
@@ -99,6 +103,18 @@ async function addInputs(call: Call, id: string, lines: readonly string[], ends:
   });
 }
 
+/** The chunks of a body. @throws {ApiError} 400 `ContentMD5Mismatch` at its end, if its MD5 is not the expected one */
+async function* checkMd5(body: ByteStream | Uint8Array, expected: string | undefined): ByteStream & AsyncGenerator<Uint8Array> {
+  const hash = createHash('md5');
+  for await (const chunk of body instanceof Uint8Array ? streamOf(body) : body) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  const actual = hash.digest('base64');
+  if (expected !== undefined && actual !== expected)
+    throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${expected}, but the MD5 of the bytes received is ${actual}`);
+}
+
 interface Batch {
   readonly lines: readonly string[];
   readonly isLast: boolean;
@@ -108,11 +124,11 @@ interface Batch {
  * Splits a body into batches of lines, without line ends. Full batches are yielded when more lines follow, the last batch when the body is
  * complete.
  */
-async function* readBatches(body: ByteStream | Uint8Array): AsyncGenerator<Batch> {
+async function* readBatches(body: ByteStream): AsyncGenerator<Batch> {
   const waiting: string[] = [];
   let rest = '';
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+  for await (const chunk of body) {
     const lines = `${rest}${decodeChunk(decoder, chunk)}`.split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) addLine(waiting, line);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ByteStream } from '../../../src/api/message.ts';
-import { chunked, createTestStorage } from '../storage/harness.ts';
+import { chunked, createTestStorage, md5Of } from '../storage/harness.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
 
 let service: TestJobs;
@@ -158,6 +158,19 @@ describe('input', () => {
     } finally {
       await full.close();
     }
+  });
+
+  test('a wrong Content-MD5: 400, and nothing is added', async () => {
+    const id = await service.create([{ exec: 'cat' }]);
+    const body = '/demo/stor/none\n';
+    const add = (md5: string, query = ''): Promise<unknown> =>
+      refusalOf('POST', `/demo/jobs/${id}/live/in${query}`, { body, headers: { 'content-md5': md5 } });
+    expect(await add(md5Of('another'), '?end=true')).toEqual([400, 'ContentMD5Mismatch']);
+    expect(await add('another')).toEqual([400, 'BadRequest']);
+    expect([await service.lines(`/demo/jobs/${id}/live/in`), (await service.state(id)).inputDone]).toEqual([[], false]);
+    expect(await add(md5Of(body))).toEqual([204, undefined]);
+    expect(await service.lines(`/demo/jobs/${id}/live/in`)).toEqual(['/demo/stor/none']);
+    await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
   });
 
   test('what is not UTF-8, a line without end, a wrong end: 400', async () => {
