@@ -40,6 +40,8 @@ export interface Entry {
   readonly facts: Readonly<Record<string, unknown>>;
   /** Milliseconds since the epoch of the last change by an earlier run; Infinity for new work. */
   readonly left: number;
+  /** Milliseconds since the epoch at which the first run began the work. */
+  readonly began: number;
   /** Milliseconds since the first run began the work. */
   elapsed(): number;
   readonly doneItems: number;
@@ -53,8 +55,10 @@ export interface Entry {
   expect(items: number, bytes: number): void;
   /** Stores further data of the command. */
   learn(facts: Readonly<Record<string, unknown>>): void;
-  /** Ends the run: deletes the entry if all is done, else keeps it for `cloud resume`. */
-  close(isDone: boolean): void;
+  /** Ends the run: deletes the entry if nothing can be resumed, else keeps it for `cloud resume`. Further calls do nothing. */
+  close(isOver: boolean): void;
+  /** True once the entry is closed and deleted. */
+  readonly isOver: boolean;
 }
 
 /** An entry in lists. */
@@ -94,6 +98,7 @@ const unkept: Entry = {
   placed: [],
   facts: {},
   left: Infinity,
+  began: Infinity,
   elapsed: () => 0,
   doneItems: 0,
   find: () => undefined,
@@ -102,6 +107,7 @@ const unkept: Entry = {
   expect: () => undefined,
   learn: () => undefined,
   close: () => undefined,
+  isOver: false,
 };
 
 /** Paths of an entry and its list. */
@@ -131,6 +137,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   let last = readClock();
   let descriptor: number | undefined;
   let isClosed = false;
+  let isDeleted = false;
 
   function save(change: Partial<Stored> = {}): void {
     const counts = { doneItems: Math.max(stored.doneItems, doneItems), doneBytes: Math.max(stored.doneBytes, doneBytes) };
@@ -150,6 +157,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
       return current.facts ?? {};
     },
     left,
+    began: stored.began,
     elapsed: () => now() - stored.began,
     get doneItems() {
       return doneItems;
@@ -170,12 +178,16 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
       saveNowAndThen();
     },
     learn: (facts) => save({ facts: { ...current.facts, ...facts } }),
-    close: (isDone) => {
+    close: (isOver) => {
       if (isClosed) return;
       isClosed = true;
+      isDeleted = isOver;
       if (descriptor !== undefined) closeSync(descriptor);
-      if (isDone) removeStored(files.entry, files.list);
+      if (isOver) removeStored(files.entry, files.list);
       else save({ pid: 0 });
+    },
+    get isOver() {
+      return isDeleted;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -109,5 +110,20 @@ describe('what an interruption leaves', () => {
     expect(await isInParts()).toBe(true);
     expect((await user.here(['resume', '--drop', other])).code).toBe(0);
     expect([await isInParts(), await user.json('resume')]).toEqual([false, []]);
+  });
+
+  test('goes when the resumed run leaves alone what others wrote meanwhile, or its source is gone', async () => {
+    for (const name of ['parts', 'large', 'gone']) user.write(name, randomBytes(12 * 1024 * 1024));
+    await user.line('cloud stor mkdir -p old; cloud stor put -q large gone old; cloud resume --drop --all');
+    await interruptWhen('mpu upload parts old/parts --part-size 5M --bwlimit 6M -P 1', isNoted);
+    for (const name of ['large', 'gone']) await interruptWhen(`stor get old/${name} down/${name} --bwlimit 2M`, hasBegun(name));
+    user.write('down/large', 'of others');
+    await user.line('cloud stor put -q down/large old/parts; cloud stor rm -y old/gone');
+    const { code, stderr } = await user.here(['resume', '--all']);
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toContain(`${join(folder(), 'large')} was created or changed meanwhile: left alone`);
+    expect(stderr).toContain('/demo/stor/old/parts was created or changed after the interrupted run began: left alone');
+    expect([readFileSync(join(folder(), 'large'), 'utf8'), list().filter((name) => name.endsWith('.part'))]).toEqual(['of others', []]);
+    expect([await user.json('mpu', 'list'), await user.json('resume')]).toEqual([[], []]);
   });
 });

@@ -38,22 +38,27 @@ async function loadCommand({ command, id }: Unfinished): Promise<AnyCommand> {
   throw new LocalError(`${id} is work of "${command}", which this release of cloud cannot resume`, { hint: `cloud resume --drop ${id}` });
 }
 
-/** Runs the command of an entry again, which skips what is done. @param finish called when everything is done */
+/**
+ * Runs the command of an entry again, which skips what is done.
+ * @param clean removes what earlier runs left unfinished; called when everything is done, or when the rest cannot be done
+ */
 export async function goOn(
   context: Context,
   unfinished: Unfinished,
   entry: Entry,
-  finish: (there: Context) => Promise<void>,
+  clean: (there: Context) => Promise<void>,
 ): Promise<void> {
+  let there: Context | undefined;
   try {
     const declared = await loadCommand(unfinished);
-    const there = await openThere(context, unfinished, entry);
+    there = await openThere(context, unfinished, entry);
     await runCommand(there, declared as Command, unfinished);
-    await finish(there);
+    await clean(there);
     entry.close(true);
   } catch (error) {
     // If the source does not exist any more, nothing can be resumed; the message says what is missing.
     entry.close(isMissing(error));
+    if (there && entry.isOver) await clean(there).catch(() => context.warn(`${unfinished.id}: unfinished data could not be deleted`));
     throw error;
   }
 }

@@ -5,12 +5,10 @@ import type { Engine } from '../../transfer/engine.ts';
 import type { Fetched } from '../../transfer/download/write-object.ts';
 import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { isStoredAlready } from './put-once.ts';
 import type { FetchStep } from './remember.ts';
 
 /** How `get` resumes: each object is fetched once, and changes that others have made to the file since are kept. */
-
-/** Milliseconds after the last sign of an earlier run within which a changed file may be one that it wrote but could not note. */
-const unnoted = 5000;
 
 function describeState({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
   return [size, mtimeNs, ctimeNs, ino].join(' ');
@@ -32,14 +30,20 @@ function readNoted(text: string | undefined): Noted | undefined {
   return { etag, state };
 }
 
-/** True if an earlier run has written the current version. @throws {PlaceTakenError} when somebody else has written the file since */
-function isDone(entry: Entry, { file, etag }: FetchStep, noted: Noted | undefined): boolean {
-  if (!entry.isResumed && noted === undefined) return false;
-  const stats = look(file);
-  if (stats === undefined) return false;
-  const isOthers = noted ? describeState(stats) !== noted.state : entry.isResumed && Number(stats.ctimeMs) > entry.left + unnoted;
-  if (isOthers) throw new PlaceTakenError(`${file} was created or changed meanwhile: left alone`);
-  return noted !== undefined && (etag === undefined || etag === noted.etag);
+/**
+ * The etag of the version that an earlier run has written; undefined if the object has to be fetched. A file that was written after the work
+ * began, and not noted, comes from that run only if it has the content of the object: the run was killed before it could note the file.
+ * @throws {PlaceTakenError} when somebody else has written the file since
+ */
+async function findDone(engine: Engine, entry: Entry, { source, file, etag }: FetchStep): Promise<string | undefined> {
+  const noted = readNoted(entry.find(file));
+  const stats = entry.isResumed || noted ? look(file) : undefined;
+  if (stats === undefined) return undefined;
+  if (noted && describeState(stats) === noted.state) return etag === undefined || etag === noted.etag ? noted.etag : undefined;
+  if (!noted && Number(stats.ctimeMs) <= entry.began) return undefined;
+  const stored = noted || !stats.isFile() ? undefined : await isStoredAlready(engine, { file, size: Number(stats.size) }, source);
+  if (stored) return stored.etag;
+  throw new PlaceTakenError(`${file} was created or changed meanwhile: left alone`);
 }
 
 /** Fetches an object, unless an earlier run did and neither the object nor the file has changed since. */
@@ -50,15 +54,15 @@ export async function getOnce(
 ): Promise<{ fetched: Fetched; isOld: boolean }> {
   if (entry === undefined) return { fetched: await fetch(), isOld: false };
   const { source, file } = step;
-  const noted = readNoted(entry.find(file));
-  if (isDone(entry, step, noted)) {
+  const done = await findDone(engine, entry, step);
+  if (done !== undefined) {
     const size = Number(look(file)?.size ?? 0);
     const path = printRemotePath(source);
     const ticket = engine.monitor.begin(path, size);
     ticket.keep(size);
     ticket.end('done');
     const seen = { md5: undefined, kept: undefined, made: undefined };
-    return { fetched: { path, file, size, etag: noted?.etag, mtime: undefined, seen }, isOld: true };
+    return { fetched: { path, file, size, etag: done, mtime: undefined, seen }, isOld: true };
   }
   const fetched = await fetch();
   // Outside trees, the path may be a link to the file.

@@ -24,10 +24,10 @@ function readNoted(text: string | undefined): { version: string; etag: string; m
   return { version, etag, md5 };
 }
 
-/** The object if it has the content of the file, as after a run that was killed before it could note that it stored the file. */
+/** The object if it has the content of the file, as after a run that was killed before it could note that it transferred the file. */
 export async function isStoredAlready(
   { storage, signal }: Engine,
-  { file, size }: FileSource,
+  { file, size }: Pick<FileSource, 'file' | 'size'>,
   target: RemotePath,
 ): Promise<Stored | undefined> {
   const { headers } = (await inspect(storage, target)) ?? {};
