@@ -1,7 +1,5 @@
-import type { Download } from '../api/operation.ts';
-
 /** Discards the rest of a response body and releases its connection. */
-export async function closeBody(body: Download['body'] | undefined): Promise<void> {
+export async function closeBody(body: AsyncIterable<unknown> | undefined): Promise<void> {
   if (body === undefined) return;
   const chunks = body[Symbol.asyncIterator]();
   try {

@@ -1,11 +1,11 @@
 import type { Headers } from '../api/message.ts';
 import { storage as operations } from '../api/storage.ts';
 import type { StorageClient } from '../client/client.ts';
-import { ApiError, unlessMissing } from '../base/errors.ts';
+import { ApiError, unlessMissing, UsageError } from '../base/errors.ts';
 import { lacks, noteLack } from './abilities.ts';
 import { closeBody } from './close-body.ts';
 import { isListing } from './entry-type.ts';
-import type { RemotePath } from './path.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
 
 /** What a path names, and the response headers of a request for it. */
 export interface Inspected {
@@ -15,6 +15,11 @@ export interface Inspected {
 
 /** Statuses for which a GET follows: the reason is in the body, which the response to a HEAD does not have. */
 const wordless = new Set([400, 401, 403, 409]);
+
+/** The error for an object where a directory is needed. */
+export function createObjectError(path: RemotePath): UsageError {
+  return new UsageError(`${printRemotePath(path)} is an object, not a directory`);
+}
 
 /** The response headers of a HEAD, or of a GET whose body is discarded where a service has no HEAD. */
 async function askHeaders(storage: StorageClient, { account, path }: RemotePath): Promise<Headers> {

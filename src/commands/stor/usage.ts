@@ -5,6 +5,7 @@ import { flatMapEach } from '../../base/iterate.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { drawBar } from '../../output/bar.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
+import { createObjectError } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
@@ -167,8 +168,11 @@ export const tree = command({
       });
     async function* showRoots<T>(show: (root: RemotePath) => AsyncIterable<T>): AsyncGenerator<T> {
       for (const root of roots) {
-        const found = await tally.attempt(printRemotePath(root), () => inspectRoot(storage, root));
-        if (found) yield* show(root);
+        const isDirectory = await tally.attempt(printRemotePath(root), async () => {
+          if ((await inspectRoot(storage, root)).type === 'object') throw createObjectError(root);
+          return true;
+        });
+        if (isDirectory) yield* show(root);
       }
       tally.finish();
     }

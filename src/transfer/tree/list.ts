@@ -1,6 +1,9 @@
 import type { Entry } from '../../api/objects.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { NetworkError } from '../../base/errors.ts';
+import { closeBody } from '../close-body.ts';
+import { isListing } from '../entry-type.ts';
+import { createObjectError } from '../inspect.ts';
 import { ListingCount } from './listing-check.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
@@ -40,10 +43,17 @@ function measureEntry(entry: Entry): number {
   return size;
 }
 
-/** Reads one page. A page includes its marker, which is dropped here; a page with nothing else is the end. */
+/**
+ * Reads one page. A page includes its marker, which is dropped here; a page with nothing else is the end.
+ * @throws {UsageError} for an object, whose content could look like a listing, or like an empty one
+ */
 async function readPage(storage: StorageClient, directory: RemotePath, marker: string | undefined): Promise<Page> {
   const { account, path } = directory;
   const { headers, records } = await storage.listDirectory({ account, path, limit: pageSize, marker });
+  if (!isListing(headers)) {
+    await closeBody(records);
+    throw createObjectError(directory);
+  }
   const entries = [];
   let size = 0;
   for await (const entry of records) {

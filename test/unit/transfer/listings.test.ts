@@ -78,9 +78,21 @@ test('what an earlier run knew comes with its path, and what it knew of paths th
   ]);
 });
 
+const isListing = { 'content-type': 'application/x-json-stream; type=directory' };
+
+test('an object in the place of a directory is no listing, whatever its content, and is not read', async () => {
+  for (const content of [[], [{ name: 'a', type: 'directory', mtime: '' }]]) {
+    const body = watch(give(...content));
+    const listDirectory = () => Promise.resolve({ headers: { 'content-type': 'application/json' }, records: body.values });
+    const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor/x' });
+    await expect(collect(listing)).rejects.toThrow('/demo/stor/x is an object, not a directory');
+    expect(body.isClosed()).toBe(true);
+  }
+});
+
 test('a listing that begins anew whatever it is asked for comes to an end', async () => {
   const entries = ['a', 'b', 'c'].map((name) => ({ name, type: 'object', mtime: '', etag: name, size: 1 }));
-  const listDirectory = () => Promise.resolve({ headers: {}, records: give(...entries) });
+  const listDirectory = () => Promise.resolve({ headers: isListing, records: give(...entries) });
   const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor' });
   await expect(collect(listing)).rejects.toThrow('repeats the same page');
 });
@@ -92,7 +104,7 @@ test('the next page is asked for while the entries of one are used, and no page 
     asked.push(marker);
     const start = marker === undefined ? 0 : names.indexOf(marker);
     const records = give(...names.slice(start, start + 2).map((name) => ({ name, type: 'object', mtime: '', etag: name, size: 1 })));
-    return Promise.resolve({ headers: { 'result-set-size': '4' }, records });
+    return Promise.resolve({ headers: { ...isListing, 'result-set-size': '4' }, records });
   };
   const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor' });
   expect((await listing.next()).value?.name).toBe('a');

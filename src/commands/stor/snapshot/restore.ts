@@ -4,7 +4,7 @@ import { UsageError } from '../../../base/errors.ts';
 import { andThen } from '../../../base/iterate.ts';
 import { records } from '../../../output/kinds.ts';
 import type { Engine } from '../../../transfer/engine.ts';
-import { inspect } from '../../../transfer/inspect.ts';
+import { createObjectError, inspect } from '../../../transfer/inspect.ts';
 import { assertStorable, joinPath, printRemotePath, readTargetPath, type RemotePath } from '../../../transfer/path.ts';
 import { compareSnapshots, restoreFolderHeaders, snapshotSide } from '../../../transfer/snapshot/restore.ts';
 import { isInSnapshots } from '../../../transfer/snapshot/place.ts';
@@ -33,7 +33,7 @@ async function findTarget(engine: Engine, target: RemotePath): Promise<boolean> 
   assertStorable(target);
   if (isInSnapshots(target)) throw new UsageError(`${printRemotePath(target)} is the directory of snapshots: restore to another directory`);
   const found = await inspect(engine.storage, target);
-  if (found?.type === 'object') throw new UsageError(`${printRemotePath(target)} is an object, not a directory`);
+  if (found?.type === 'object') throw createObjectError(target);
   return found !== undefined;
 }
 
