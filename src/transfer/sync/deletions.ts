@@ -20,18 +20,21 @@ async function isReplaced({ storage }: Engine, place: Location): Promise<boolean
 /**
  * Removes a directory if it is empty; otherwise it has entries that were left out, and stays. A file in its place stays, too: DELETE has
  * no condition for the type. What replaces the directory (reason `type`) expects what it finds; elsewhere a file is a change.
+ * @returns false if the directory stays
  */
-export async function removeFolder(engine: Engine, { to, reason }: Step): Promise<void> {
+export async function removeFolder(engine: Engine, { to, reason }: Step): Promise<boolean> {
   if (await isReplaced(engine, to)) {
-    if (reason === 'type') return;
+    if (reason === 'type') return true;
     throw createChangedError(to.kind === 'remote' ? printRemotePath(to.path) : to.file);
   }
   try {
     if (to.kind === 'remote') await removeEntry(engine, to.path);
     else rmdirSync(to.file);
+    return true;
   } catch (error) {
-    if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) return;
-    if (isAbsence(error) || (isSystemError(error) && ['ENOTEMPTY', 'EEXIST'].includes(error.code ?? ''))) return;
+    if (isAbsence(error)) return true;
+    if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) return false;
+    if (isSystemError(error) && ['ENOTEMPTY', 'EEXIST'].includes(error.code ?? '')) return false;
     throw error;
   }
 }

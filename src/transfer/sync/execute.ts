@@ -106,9 +106,12 @@ async function replaceObject(
   return await folder.ready();
 }
 
-/** What a step learnt about the object and its file. */
+/** The result of a step. */
 export interface Done {
+  /** What the step learnt about the object and its file. */
   readonly known?: Omit<Known, 'rel'> | undefined;
+  /** True for a directory that stays because it is not empty. */
+  readonly stays?: boolean;
 }
 
 /** The etag of an object if it has the content of a file; undefined otherwise. */
@@ -266,7 +269,7 @@ export async function executeStep(engine: Engine, planned: Step, folder: Folder 
   const step = (await options.backup?.keep(planned)) ?? planned;
   if (step.action === 'copy') return await copy(engine, step, options);
   if (step.action === 'headers') await copyProperties(engine, step, options.between?.source);
-  else if (step.action === 'rmdir') await removeFolder(engine, step);
+  else if (step.action === 'rmdir') return { stays: !(await removeFolder(engine, step)) };
   else if (step.action === 'delete') await removeFile(engine, step);
   else if (to.kind === 'local') await makeLocal(engine, to.file, step.target);
   return {};

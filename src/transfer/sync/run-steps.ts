@@ -55,7 +55,8 @@ async function* doSteps(engine: Engine, steps: AsyncIterable<Step>, { from, repo
   const work = ({ step, folder }: { step: Step; folder: Folder | undefined }): Promise<Result | undefined> =>
     report.attempt(step.rel, async () => {
       assert(step);
-      const { known } = await executeStep(engine, step, folder, copy);
+      const { known, stays = false } = await executeStep(engine, step, folder, copy);
+      if (stays) return undefined;
       return { step, known: known && { rel: step.rel, ...known } };
     });
   try {

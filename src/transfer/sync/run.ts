@@ -256,8 +256,8 @@ async function* finish(run: Run, steps: readonly Step[], limit: number): AsyncGe
   const { engine, options } = run;
   const work = (step: Step): Promise<Step | undefined> =>
     options.report.attempt(step.rel, async () => {
-      await execute(run, step);
-      return step;
+      const { stays = false } = await execute(run, step);
+      return stays ? undefined : step;
     });
   for await (const step of runPool(steps, work, { limit, signal: engine.signal })) if (step) yield step;
 }

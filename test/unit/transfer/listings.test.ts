@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StorageClient } from '../../../src/client/client.ts';
 import { NetworkError } from '../../../src/base/errors.ts';
@@ -64,6 +67,22 @@ test('the steps of a plan are closed when its execution ends early', async () =>
   const engine = { parallel: 1 } as unknown as Engine;
   for await (const _ of runSteps(engine, steps.values, run as unknown as PlanRun)) break;
   expect(steps.isClosed()).toBe(true);
+});
+
+test('a directory that is not empty stays, and is not among the executed steps of a plan', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'cloud-plan-'));
+  for (const path of ['empty', 'full/new']) mkdirSync(join(root, path), { recursive: true });
+  const steps = ['empty', 'full', 'gone'].map((rel): Step => ({
+    action: 'rmdir',
+    rel,
+    to: { kind: 'local', file: join(root, rel) },
+    reason: 'extra',
+  }));
+  const report = { attempt: (_: string, work: () => Promise<unknown>) => work() } as unknown as PlanRun['report'];
+  const run = { from: { kind: 'local', root }, copy: {}, report, assert: () => undefined, memory: undefined, id: '' };
+  const done = await collect(runSteps({ parallel: 1 } as unknown as Engine, give(...steps), run as unknown as PlanRun));
+  expect([done.map(({ rel }) => rel), readdirSync(root)]).toEqual([['empty', 'gone'], ['full']]);
+  rmSync(root, { recursive: true });
 });
 
 test('what an earlier run knew comes with its path, and what it knew of paths that are gone is passed over', async () => {
