@@ -192,21 +192,31 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   };
 }
 
+/** Options that change the speed and the display of work, not its result. */
+const irrelevant = new Set(['parallel', 'bwlimit', 'partSize', 'progress', 'progressInterval', 'noProgress']);
+
 /** An id that is the same for the same work, so that a new run replaces the entry of an interrupted one. */
 function nameWork({ command, placed, args, options, key }: Work, { service, account }: Connection, folder: string): string {
-  const what = JSON.stringify([service, account, folder, command, placed, args, options, key]);
+  const relevant = Object.fromEntries(Object.entries(options).filter(([name]) => !irrelevant.has(name)));
+  const what = JSON.stringify([service, account, folder, command, placed, args, relevant, key]);
   return createHash('sha256').update(what).digest('hex').slice(0, 8);
 }
 
+/** Writes both files of an entry, or none. */
 function createEntry(files: Files, stored: Stored, placed: readonly Placed[]): void {
   removeStored(files.entry, files.list);
-  const descriptor = createPrivate(files.list);
   try {
-    writeFileSync(descriptor, placed.map(printPlaced).join(''));
-  } finally {
-    closeSync(descriptor);
+    const descriptor = createPrivate(files.list);
+    try {
+      writeFileSync(descriptor, placed.map(printPlaced).join(''));
+    } finally {
+      closeSync(descriptor);
+    }
+    writeStored(files.entry, stored);
+  } catch (error) {
+    removeStored(files.entry, files.list);
+    throw error;
   }
-  writeStored(files.entry, stored);
 }
 
 interface Store extends JournalOptions {

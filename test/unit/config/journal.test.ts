@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -18,8 +18,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function begin(): ReturnType<Journal['begin']> {
-  return journal.begin({ command: 'stor get', kind: 'download', args: {}, options: {}, placed: [] });
+function begin(options = {}): ReturnType<Journal['begin']> {
+  return journal.begin({ command: 'stor get', kind: 'download', args: {}, options, placed: [] });
 }
 
 /** The items in the list of the only entry. */
@@ -60,4 +60,19 @@ test('a run that ends before it passes what is done keeps the counts of the earl
   last?.add(3, 700);
   last?.close(false);
   expect(journal.list()).toMatchObject([{ doneItems: 3, doneBytes: 700 }]);
+});
+
+test('a new run replaces the entry of the same work at another speed, and keeps that of other work', () => {
+  const slow = begin({ recursive: true, bwlimit: 1024, progress: 'plain' });
+  slow.close(false);
+  const fast = begin({ recursive: true, parallel: 4, partSize: 1 });
+  const other = begin({ recursive: false });
+  expect([fast.id, other.id === fast.id, journal.list().length]).toEqual([slow.id, false, 2]);
+});
+
+test('an entry that cannot be written leaves no list of items', () => {
+  const { id, close } = begin();
+  close(true);
+  mkdirSync(join(folder, 'resume', `${id}.json`));
+  expect([begin().id, readdirSync(join(folder, 'resume')).filter((name) => name.endsWith('.jsonl'))]).toEqual(['', []]);
 });
