@@ -31,7 +31,10 @@ test.each([
   await whileGrowing(file, async () => {
     if (size > 1_000_000) {
       const refused = await user.here(['stor', 'put', file, 'log', ...words]);
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/grew while it was read[^]*--growing/) as string });
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/grew while it was read[^]*cloud stor put --growing/) as string,
+      });
     }
     expect(await user.here(['stor', 'put', '--growing', '-q', file, 'log', ...words])).toMatchObject({ code: 0, stderr: '' });
   });

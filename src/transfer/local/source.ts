@@ -64,7 +64,7 @@ export interface Watched {
 }
 
 function changed(label: string, how: string): LocalError {
-  const hint = how === 'grew' ? 'to store the current content of a growing file: --growing' : undefined;
+  const hint = how === 'grew' ? 'to store the current content of a growing file: cloud stor put --growing' : undefined;
   return new LocalError(`${label} ${how} while it was read: nothing was stored`, { hint });
 }
 
