@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -89,6 +90,24 @@ describe('PROFILE/stor:PATH', () => {
     expect(await run('cp', 'local/stor:tree/typed', 'far/stor:one')).toMatchObject({ code: 0 });
     expect(await user.json('stor', 'stat', 'one', '--profile', 'far', '--columns', 'contentType')).toEqual({ contentType: 'text/x-own' });
     expect((await run('cp', 'local/stor:tree', 'far/stor:x')).code).toBe(2);
+  });
+
+  it.each([
+    ['an object', 'several/0', 'copied', 'copied'],
+    ['a tree', 'several', 'copies', 'copies/9'],
+  ])('a resumed cp of %s replaces nothing that others wrote since it was interrupted', { timeout: 60_000 }, async (_, from, to, taken) => {
+    mkdirSync(join(user.home, 'several'), { recursive: true });
+    for (let name = 0; name < 10; name += 1) writeFileSync(join(user.home, `several/${name}`), randomBytes(name === 0 ? 20_000_000 : 1000));
+    await run('put', '-rqT', 'several', 'several');
+    const copy = `cloud stor cp -r stor:${from} far/stor:${to} --bwlimit 5M -P 1 & sleep 1`;
+    await user.shell(`${copy}; until cloud resume -o name | grep -q .; do sleep 0.1; done; kill $!; wait`);
+    expect((await user.here(['stor', 'put', '-', taken, '-q', '--profile', 'far'], { input: 'of others' })).code).toBe(0);
+    const { code, stderr } = await user.here(['resume', '--all']);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(`/demo/stor/${taken} was created or changed after the interrupted run began: left alone`);
+    expect((await run('cat', taken, '--profile', 'far')).stdout).toBe('of others');
+    expect(await user.json('resume')).toEqual([]);
+    if (from === 'several') expect(Object.keys(await describeTree('far', to))).toHaveLength(10);
   });
 
   it('a plan names its services: it is done once, whatever profile is in use, and not at all when its ground has changed', async () => {

@@ -68,7 +68,7 @@ async function dropOne(context: Context, unfinished: Unfinished): Promise<Row> {
 export const resume = command({
   summary: 'List, resume or discard interrupted work',
   description:
-    'Interrupted uploads, downloads, syncs, copies, moves and deletions of trees are recorded, and so are jobs whose inputs were not all added. An interruption is Ctrl-C, a network failure, a killed process or a power failure. Work is resumed with the same profile, directory and options. Finished items are not repeated. A file that has changed since is sent again; a target that others have changed since is not replaced. Entries expire after 14 days. Without an id or --all, they are listed.',
+    'Interrupted uploads, downloads, syncs, copies, moves and deletions of trees are recorded, and so are jobs whose inputs were not all added. An interruption is Ctrl-C, a network failure, a killed process or a power failure. Work is resumed with the same profile, directory and options. Finished items are not repeated. A file that has changed since is sent again; a target that others have changed since is not replaced; a sync compares both sides again. Entries expire after 14 days. Without an id or --all, they are listed.',
   arguments: { id: some('Id of interrupted work, or its first characters', { values: 'unfinished' }) },
   options: {
     all: flag('All interrupted work'),

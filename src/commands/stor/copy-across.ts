@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
+import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
+import type { Engine } from '../../transfer/engine.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
 import { assertStorable, baseName, joinPath, parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { createBetween } from '../../transfer/sync/between.ts';
 import { syncSides } from '../../transfer/sync/run.ts';
+import type { Expected, Step } from '../../transfer/sync/steps.ts';
 import { engineAt, type Side } from '../../transfer/sync/tree.ts';
 import { createEngine, createTally } from './engine.ts';
 import { readFilter } from './filters.ts';
@@ -17,6 +20,7 @@ import { runTransfers } from './show.ts';
 import { checkSides, readSides, type Sides } from './sides.ts';
 import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
 import { makeWithParents, requireThere } from './paths.ts';
+import { findReplaceable } from './unnoted-target.ts';
 
 /** `cp` between the services of two profiles. */
 
@@ -34,6 +38,21 @@ async function choosePlace(
   if (word.endsWith('/') && there?.type !== 'directory')
     throw new UsageError(`${printRemotePath(target)}: no such directory`, { hint: `cloud stor mkdir -p ${quoteRemotePath(target)}` });
   return there?.type === 'directory' && !asItself ? joinPath(target, baseName(source)) : target;
+}
+
+/** @throws {ApiError} when a resumed copy would replace an object that was written after the work began */
+async function assertReplaceable(engine: Engine, entry: Entry, { action, to, target }: Step): Promise<void> {
+  if (action === 'copy' && to.kind === 'remote' && target?.etag !== '') await findReplaceable(engine, entry, to.path);
+}
+
+/**
+ * The version of the target that a resumed copy may replace; `done` if an earlier run stored the object.
+ * @throws {ApiError} when others have written the target since the work began
+ */
+async function findExpected(engine: Engine, entry: Entry, to: RemotePath, source: Inspected): Promise<Expected | 'done'> {
+  const md5 = source.headers['content-md5'];
+  if (md5 !== undefined && (await inspect(engine.storage, to))?.headers['content-md5'] === md5) return 'done';
+  return { etag: (await findReplaceable(engine, entry, to)).ifMatch ?? '' };
 }
 
 async function copyTree(context: Context, sides: Sides, options: CopyOptions, declare: () => Work): Promise<Output | undefined> {
@@ -59,9 +78,11 @@ async function copyTree(context: Context, sides: Sides, options: CopyOptions, de
     return records(mapSteps(steps), stepShape);
   }
   const transfers = { only: false, bulk: true, declare, command: context };
-  return await runTransfers(sides.context, options, transfers, stepShape, async function* ({ engine, tally }) {
+  return await runTransfers(sides.context, options, transfers, stepShape, async function* ({ engine, tally, entry }) {
     if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: options.parents });
-    yield* mapSteps(syncSides(engine, { ...rest, dryRun: false, isEmpty: !isThere, report: reportTo(tally) }));
+    const guard = entry?.isResumed === true ? (step: Step) => assertReplaceable(engine, entry, step) : undefined;
+    const run = { ...rest, copy: { ...copy, guard }, dryRun: false, isEmpty: !isThere, report: reportTo(tally) };
+    yield* mapSteps(syncSides(engine, run));
   });
 }
 
@@ -91,9 +112,11 @@ async function copyOne(command: Context, context: Context, { from, to, found, op
     options,
     { only: true, bulk: true, declare, command },
     { columns: ['from', 'to'], id: 'to' },
-    async function* ({ engine, tally }): AsyncGenerator<Row> {
+    async function* ({ engine, tally, entry }): AsyncGenerator<Row> {
       if (options.parents) await makeWithParents(engine.storage, parentOf(to));
-      const target = options.noClobber ? { etag: '' } : undefined;
+      const usual = options.noClobber ? { etag: '' } : undefined;
+      const target = entry?.isResumed === true ? await findExpected(engine, entry, to, found) : usual;
+      if (target === 'done') return;
       const locations = { from: { kind: 'remote', path: from.root }, to: { kind: 'remote', path: to } } as const;
       const version = { source: { etag: found.headers['etag'] }, size: Number(found.headers['content-length'] ?? 0) };
       const step = { action: 'copy', rel: shown.from, ...locations, target, ...version, reason: 'new' } as const;

@@ -48,6 +48,8 @@ export interface CopyOptions {
   readonly keeper?: HeaderKeeper | undefined;
   /** Stores files; `uploadObject` when absent. */
   readonly store?: typeof uploadObject | undefined;
+  /** Called before each step. @throws when what the step would change has to stay */
+  readonly guard?: ((step: Step) => Promise<void>) | undefined;
   /** Keeps files and objects that are replaced or deleted. */
   readonly backup?: Backup | undefined;
   /** Copies between two services; within one service objects are linked. */
@@ -265,6 +267,7 @@ async function makeLocal(engine: Engine, file: string, replacing: Expected | und
 /** Executes a step. `folder` is the directory that the step stores into, if it has to be created first. */
 export async function executeStep(engine: Engine, planned: Step, folder: Folder | undefined, options: CopyOptions): Promise<Done> {
   const { to } = planned;
+  await options.guard?.(planned);
   await folder?.ready();
   const step = (await options.backup?.keep(planned)) ?? planned;
   if (step.action === 'copy') return await copy(engine, step, options);
