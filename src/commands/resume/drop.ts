@@ -1,9 +1,11 @@
+import { groupBy } from '../../base/group-by.ts';
 import { isAlive } from '../../base/world.ts';
 import type { Context } from '../../cli/command.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
 import type { Entry, Unfinished } from '../../config/journal.ts';
 import { removeUnfinished } from '../../transfer/local/leftovers.ts';
 import { dropUploads } from '../../transfer/upload/leftovers.ts';
+import { openProfile, readPlace } from '../stor/sides.ts';
 import { openThere } from './go-on.ts';
 
 /** Kinds of work that may write files on this machine. */
@@ -14,11 +16,6 @@ function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`));
 }
 
-/** Returns the path in the object storage of `stor:/ann/photos` or `PROFILE/stor:/ann/photos`. */
-function readStored(target: string): string {
-  return target.replace(/^(?:[^/]+\/)?stor:/, '');
-}
-
 /** Removes files that a killed process was writing. */
 export function cleanFiles({ world }: Context, { kind, pids }: Unfinished, { placed, left }: Entry): void {
   if (!writesFiles.has(kind)) return;
@@ -26,13 +23,22 @@ export function cleanFiles({ world }: Context, { kind, pids }: Unfinished, { pla
   for (const [, target] of placed) if (target.startsWith('/')) removeUnfinished(target, { isMine, until: left });
 }
 
-/** Removes what an entry left at the service: parts of uncommitted uploads. Cancels a job that waits for inputs. */
+/** Returns the path in the object storage of `stor:/ann/photos` or `PROFILE/stor:/ann/photos`. */
+function readStored(target: string): string {
+  return readPlace(target)?.path.slice('stor:'.length) ?? target;
+}
+
+/** Removes what an entry left at its services: parts of uncommitted uploads. Cancels a job that waits for inputs. */
 export async function cleanService(there: Context, { pids }: Unfinished, { placed, facts }: Entry): Promise<void> {
-  const targets = placed.map(([, target]) => readStored(target));
-  await dropUploads(there.storage, there.state, {
-    service: there.settings().storUrl?.value ?? '',
-    isMeant: ({ target, pid }) => isBelow(target, targets) && pids.includes(pid),
-  });
+  const targets = placed.map(([, target]) => target);
+  for (const [profile, group] of groupBy(targets, (target) => readPlace(target)?.profile)) {
+    const { storage, state, settings } = openProfile(there, profile);
+    const paths = group.map(readStored);
+    await dropUploads(storage, state, {
+      service: settings().storUrl?.value ?? '',
+      isMeant: ({ target, pid }) => isBelow(target, paths) && pids.includes(pid),
+    });
+  }
   const { job } = facts;
   if (typeof job !== 'string') return;
   try {

@@ -24,7 +24,7 @@ export interface Sides {
 const readingConnections = 18;
 
 /** Reads `PROFILE/stor:PATH`, or `stor:PATH` of the current profile; undefined for a local path. */
-function readPlace(word: string): { profile: string | undefined; path: string } | undefined {
+export function readPlace(word: string): { profile: string | undefined; path: string } | undefined {
   const [, profile, path = ''] = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:.*)$/s.exec(word) ?? [];
   return path === '' ? undefined : { profile, path };
 }
@@ -35,7 +35,7 @@ export function namesProfile(word: string): boolean {
 }
 
 /** The context of a profile alone: options and environment variables apply to the other side. */
-function openProfile(context: Context, name: string | undefined): Context {
+export function openProfile(context: Context, name: string | undefined): Context {
   return name === undefined ? context : context.withProfile(context.profiles.read(name), { isAlone: true });
 }
 
