@@ -21,6 +21,8 @@ export interface Recorder {
   count(): void;
   /** Closes the entry; it is kept when the rest may be done later. */
   close(isOver: boolean): Promise<void>;
+  /** True if the work cannot be resumed: its bytes come from a pipe. */
+  readonly isOnce: boolean;
   /** Adds the command that resumes the work to an error. */
   explain(error: unknown): unknown;
 }
@@ -60,7 +62,11 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
       },
     };
   }
+  const isOnce = (): boolean => declare?.().obstacle !== undefined;
   return {
+    get isOnce() {
+      return isOnce();
+    },
     get entry() {
       return entry;
     },
@@ -82,7 +88,7 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
       entry?.close(isOver);
     },
     explain: (error) => {
-      if (entry === undefined || entry.id === '' || declare?.().obstacle !== undefined) return error;
+      if (entry === undefined || entry.id === '' || isOnce()) return error;
       const line = `to resume: cloud resume ${entry.id}`;
       if (error instanceof InterruptedError)
         return new InterruptedError(error.message, { hint: entry.doneItems > 0 ? `${entry.doneItems} done; ${line}` : line, cause: error });
@@ -106,7 +112,8 @@ export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, s
       throw error;
     });
   } catch (error) {
-    isOver = !isLeft(error, recorder.entry);
+    // After an interruption, nothing is left of an upload that cannot be resumed: its parts were deleted.
+    isOver = (error instanceof InterruptedError && recorder.isOnce) || !isLeft(error, recorder.entry);
     throw isOver ? error : recorder.explain(error);
   } finally {
     await recorder.close(isOver);
