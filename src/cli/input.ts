@@ -23,11 +23,13 @@ function refuseLarge(name: string, limit: number): UsageError {
   return new UsageError(`${name}: is larger than the limit of ${limit / 1024 ** 2} MiB`);
 }
 
-/** The stdin stream, which is destroyed when the user interrupts. */
+/** The stdin stream, which is destroyed when the user interrupts; whoever reads it then gets the error. */
 export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interrupted'>): Readable {
   if (stdin.isClosed === true) throw new UsageError('stdin is closed', { hint: 'for empty input, write </dev/null' });
   const { stream } = stdin;
   const stop = (): void => void stream.destroy(new InterruptedError('interrupted'));
+  // Nobody reads the stream before the first request or, where it is a file, which is not closed at its end, after the last line.
+  stream.on('error', () => undefined);
   interrupted.addEventListener('abort', stop, { once: true });
   if (interrupted.aborted) stop();
   return stream;
