@@ -72,11 +72,11 @@ export function splitNames(bytes: Buffer, source: string): string[] {
 }
 
 /**
- * The lines of a stream as they arrive, empty ones included.
+ * The lines of a stream as they arrive, those of each chunk as one list, empty lines included.
  * @param source name of the stream in messages
  * @throws {UsageError} for a line that is not UTF-8 or too long; earlier lines of the same chunk are not returned either
  */
-export async function* streamLines(stream: AsyncIterable<Uint8Array>, source: string): AsyncGenerator<string> {
+export async function* streamLineLists(stream: AsyncIterable<Uint8Array>, source: string): AsyncGenerator<string[]> {
   let rest: Uint8Array[] = [];
   let length = 0;
   let number = 1;
@@ -84,7 +84,7 @@ export async function* streamLines(stream: AsyncIterable<Uint8Array>, source: st
     const end = chunk.lastIndexOf(newline);
     if (end >= 0) {
       const lines = decodeLines(Buffer.concat([...rest, chunk.subarray(0, end)]), number, source);
-      yield* lines;
+      yield lines;
       number += lines.length;
       [rest, length] = [[], 0];
     }
@@ -93,5 +93,10 @@ export async function* streamLines(stream: AsyncIterable<Uint8Array>, source: st
     length += tail.length;
     if (length > longestLine) throw new UsageError(`${source}, line ${number}: longer than ${longestLine / 1024 ** 2} MiB`);
   }
-  if (length > 0) yield* decodeLines(Buffer.concat(rest), number, source);
+  if (length > 0) yield decodeLines(Buffer.concat(rest), number, source);
+}
+
+/** The lines of `streamLineLists`, one by one. */
+export async function* streamLines(stream: AsyncIterable<Uint8Array>, source: string): AsyncGenerator<string> {
+  for await (const lines of streamLineLists(stream, source)) yield* lines;
 }

@@ -19,7 +19,7 @@ export type Inputs = AsyncIterable<string[]> | Iterable<string[]>;
 const batchSize = 256 * 1024;
 /** Milliseconds for which a batch waits for more paths. */
 const timeoutMs = 20;
-/** Number of paths from stdin in one list. */
+/** Number of paths in one list. */
 const chunkLines = 1000;
 
 /** Reads a path as users type it. @throws {UsageError} for a path that cannot be a line of a job's input */
@@ -35,29 +35,25 @@ function readInputPath(text: string, account: string): string {
   return path;
 }
 
-/** Reads the paths on stdin, one a line; empty lines are skipped. */
+/** Reads the paths on stdin, one a line, in lists as they arrive; empty lines are skipped. */
 async function* readStdin({ account, world }: JobContext, stream: ByteStream): AsyncGenerator<string[]> {
-  let piece: string[] = [];
   let number = 0;
-  const { streamLines } = await import('../../cli/lines.ts');
-  try {
-    for await (const text of streamLines(stream, 'stdin')) {
-      number += 1;
-      if (text === '') continue;
-      try {
-        piece.push(readInputPath(text, account));
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error;
-        throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: error.hint, cause: error });
-      }
-      if (piece.length < chunkLines) continue;
-      yield piece;
-      piece = [];
+  const readLine = (text: string): string[] => {
+    number += 1;
+    if (text === '') return [];
+    try {
+      return [readInputPath(text, account)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: error.hint, cause: error });
     }
+  };
+  const { streamLineLists } = await import('../../cli/lines.ts');
+  try {
+    for await (const lines of streamLineLists(stream, 'stdin')) yield* splitList(lines.flatMap(readLine));
   } catch (error) {
     throw world.interrupted.aborted ? new InterruptedError('interrupted', { cause: error }) : error;
   }
-  if (piece.length > 0) yield piece;
 }
 
 /**

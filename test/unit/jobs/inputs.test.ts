@@ -45,6 +45,19 @@ test('a slow source is passed on as it speaks, and read no faster than the servi
   expect(Math.max(...ahead)).toBeLessThanOrEqual(1);
 });
 
+test('lines of a slow pipe are sent as they arrive; empty ones are no request', async () => {
+  async function* speak(): AsyncGenerator<Uint8Array> {
+    for (const text of ['a\nb', '\n', '\n\n', 'c\n']) {
+      yield Buffer.from(text);
+      await sleep(60);
+    }
+  }
+  const { context, answers, requests } = createScripted(speak());
+  answers[add] = { status: 204 };
+  expect(await feedInputs(context, id, await gatherInputs(context, [], 'wildcards'), 0)).toBe(3);
+  expect(requests.map(({ body }) => body)).toEqual(['/demo/stor/a\n', '/demo/stor/b\n', '/demo/stor/c\n']);
+});
+
 describe('a batch whose answer is lost', { concurrent: true }, () => {
   const list = `GET /demo/jobs/${id}/live/in`;
   const three = '/demo/stor/a\n/demo/stor/a\n/demo/stor/b\n';

@@ -43,7 +43,7 @@ export function lines(count: number, write = (at: number): string => `/demo/stor
 }
 
 /** A new scripted service and a client of it. */
-export function createScripted(stdin = ''): ScriptedService {
+export function createScripted(stdin: string | AsyncIterable<Uint8Array> = ''): ScriptedService {
   const answers: ScriptedService['answers'] = {};
   const requests: ScriptedService['requests'] = [];
   const warnings: string[] = [];
@@ -70,7 +70,7 @@ export function createScripted(stdin = ''): ScriptedService {
   const world = {
     now: Date.now,
     interrupted: new AbortController().signal,
-    stdin: { stream: Readable.from([Buffer.from(stdin)]), isTerminal: false },
+    stdin: { stream: Readable.from(typeof stdin === 'string' ? [Buffer.from(stdin)] : stdin), isTerminal: false },
   };
   const context = {
     storage: client,
