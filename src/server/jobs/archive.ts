@@ -92,7 +92,8 @@ async function writeDone(
   { job, directory, files, now, seen }: { job: ActiveJob; directory: Place; files: readonly File[]; now: number; seen: JobRow },
 ): Promise<Outcome | undefined> {
   const row = await lockJob(transaction, job.id);
-  if (row?.state !== 'running' || row.errors !== seen.errors || row.outputs !== seen.outputs) return undefined;
+  const isSame = row?.errors === seen.errors && row.outputs === seen.outputs && row.cancelled === seen.cancelled;
+  if (row?.state !== 'running' || !isSame) return undefined;
   const outcome = await putFiles(transaction, directory, files, now);
   // Nobody needs the remaining tasks of a cancelled job any more.
   for (const state of new Set(['waiting' as const, claimedState(transaction)]))

@@ -61,3 +61,28 @@ test('while the results of tasks cannot be recorded the job says so, without pat
   expect((await service.ask('POST', `/demo/jobs/${id}/live/in/end`)).status).toBe(202);
   expect((await service.wait(id)).job.stats.tasksDone).toBe(2);
 });
+
+test('a job that is cancelled while its files are written is cancelled in its files too', async () => {
+  const { bytes } = service.store;
+  const { writeCompressed } = bytes;
+  const id = await service.create([{ type: 'map', exec: 'wc' }]);
+  let isCancelled = false;
+  try {
+    Object.assign(bytes, {
+      writeCompressed: async (...given: Parameters<typeof writeCompressed>) => {
+        if (!isCancelled) {
+          isCancelled = true;
+          expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
+        }
+        return await writeCompressed.apply(bytes, given);
+      },
+    });
+    expect((await service.ask('POST', `/demo/jobs/${id}/live/in/end`)).status).toBe(202);
+    const { job } = await service.wait(id);
+    expect(job.cancelled).toBe(true);
+    const { cancelled } = (await service.ask('GET', `/demo/jobs/${id}/job.json`)).json as typeof job;
+    expect(cancelled).toBe(true);
+  } finally {
+    Object.assign(bytes, { writeCompressed });
+  }
+});
