@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import type { LimitValues } from '../../api/service-limits.ts';
+import { createPauses } from '../../base/pauses.ts';
 import type { JobReduceInputRow } from '../store/job-schema.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { Store } from '../store/store.ts';
@@ -72,9 +73,12 @@ async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): A
 async function prepareReduce({ store, isolation, directory, slot }: TaskEnvironment, task: Task): Promise<Complaint[]> {
   const complaints: Complaint[] = [];
   const files: string[] = [];
+  // Small inputs are placed synchronously, and there may be a million.
+  const pause = createPauses();
   for await (const inputs of listReduceInputs(store, task)) {
     const sources = await resolveSources(store, task.job, inputs);
     for (const [index, wanted] of inputs.entries()) {
+      await pause();
       const source = sources[index];
       const file = join(slot, String(files.length));
       const at = { file: join(inputDirectory(directory), file), shared: true };

@@ -86,6 +86,36 @@ describe('phases', () => {
     expect(contents.sort()).toEqual(['0 0\n0\n2\n4\n', '1 1\n1\n3\n5\n']);
   });
 
+  test('while many inputs of a reducer are placed, which takes long on a busy disk, the service has its turns', async () => {
+    const { bytes } = service.store;
+    const { place } = bytes;
+    const counts = [0];
+    const slowly: typeof place = (...given) => {
+      counts.push((counts.pop() ?? 0) + 1);
+      for (const end = performance.now() + 1; performance.now() < end;);
+      return place.apply(bytes, given);
+    };
+    let turn: NodeJS.Immediate | undefined;
+    const next = (): void => {
+      counts.push(0);
+      turn = setImmediate(next);
+    };
+    try {
+      Object.assign(bytes, { place: slowly });
+      next();
+      const { contents } = await service.run(
+        [reduce('wc -l')],
+        Array.from({ length: 300 }, () => '/demo/stor/a.txt'),
+      );
+      expect(contents).toEqual(['600\n']);
+    } finally {
+      clearImmediate(turn);
+      Object.assign(bytes, { place });
+    }
+    expect(counts.reduce((sum, count) => sum + count)).toBe(300);
+    expect(Math.max(...counts)).toBeLessThan(20);
+  });
+
   test('a job without a name has none, and a map without any input is done at once', async () => {
     const { id, job, outputs } = await service.run([{ exec: 'cat' }]);
     expect(Object.keys(job)).not.toContain('name');
