@@ -315,6 +315,7 @@ test('cancel ends a job with the grandchildren of its tasks; cancelling twice, a
   await expect.poll(() => countProcesses(waiting), slowly).toBe(0);
   await expect.poll(async () => (await user.json<Job>('jobs', 'get', id)).state).toBe('done');
   expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(true);
+  expect((await user.here(['jobs', 'list'])).stdout).toMatch(new RegExp(`^${id} .* done +yes `, 'mu'));
   const [twice, waited] = await Promise.all([user.here(['jobs', 'cancel', id]), user.here(['jobs', 'wait', id])]);
   expect([twice.code, twice.stderr.includes('InvalidJobState'), twice.stderr.trim().split('\n').length]).toEqual([1, true, 1]);
   expect([waited.code, waited.stderr.includes(`job ${id} was cancelled`)]).toEqual([1, true]);

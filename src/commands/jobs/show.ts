@@ -14,7 +14,7 @@ export const jobColumns: ColumnsOf<Job> = [
   'id',
   'name',
   'state',
-  { key: 'cancelled', long: true },
+  'cancelled',
   { key: 'inputDone', title: 'INPUT-DONE', long: true },
   { key: 'timeCreated', title: 'CREATED', as: 'time' },
   { key: 'timeDone', title: 'DONE', as: 'time', long: true },
