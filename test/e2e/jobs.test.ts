@@ -135,6 +135,18 @@ test('with -j there is a record for the job, each output and each error, and std
   expect(said).toEqual(['note', 'note', 'code']);
 });
 
+test('an output that a task named and nobody created is told; the other outputs and the failed inputs follow', async () => {
+  const map = 'case $MANTA_INPUT_OBJECT in */a.txt) mcat /demo/stor/nowhere;; */b.txt) exit 3;; *) echo last;; esac';
+  const [printed, told] = await Promise.all([run('--map', map, 'logs/*.txt'), run('--map', map, 'logs/*.txt', '-o', 'jsonl', '-q')]);
+  const listed = await user.here(['jobs', 'outputs', idIn(printed.stderr), '--cat']);
+  expect([printed.code, printed.stdout, listed.code, listed.stdout]).toEqual([5, 'last\n', 5, 'last\n']);
+  expect(printed.stderr).toContain('/demo/stor/nowhere does not exist');
+  expect(printed.stderr).toContain('1 of 3 inputs failed');
+  expect(listed.stderr).toContain('1 of 2 outputs cannot be read');
+  const types = told.stdout.match(/(?<="type":")(job|output|error)/gu);
+  expect([told.code, types]).toEqual([5, ['job', 'output', 'error']]);
+});
+
 test('records of a job have the paths for -o name, and no content of more than 1 MiB', async () => {
   const { code, stdout } = await run('--map', 'head -c 2000000 /dev/zero', 'logs/a.txt', '-j', '-q');
   expect([code, JSON.parse(stdout)]).toEqual([

@@ -1,4 +1,7 @@
 import type { Context } from '../../cli/command.ts';
+import { isForbidden } from '../../cli/shapes.ts';
+import { countOf } from '../../base/count.ts';
+import { isMissing, PartialError } from '../../base/errors.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
@@ -25,13 +28,54 @@ async function begin(rest: AsyncGenerator<Uint8Array>): Promise<Begun> {
   return { chunks, rest };
 }
 
-/** Yields the contents of objects, given by absolute paths, one after the other; the next ones are read ahead. */
-export async function* readContents(context: Context, paths: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
+/** Reads the outputs of a job, which tasks may have named without creating them. */
+interface OutputReader {
+  /** Returns the result of `read`; undefined, after reporting it, for an output that is missing or that the caller may not read. */
+  attempt<T>(read: () => Promise<T>): Promise<T | undefined>;
+  /** @throws {PartialError} when an output could not be read */
+  finish(): void;
+}
+
+export function createOutputReader({ fail }: Pick<Context, 'fail'>): OutputReader {
+  let [failed, total, lastCode] = [0, 0, 0];
+  return {
+    attempt: async (read) => {
+      total += 1;
+      try {
+        return await read();
+      } catch (error) {
+        if (!isMissing(error) && !isForbidden(error)) throw error;
+        failed += 1;
+        lastCode = await fail(error);
+        return undefined;
+      }
+    },
+    finish: () => {
+      if (failed === 0) return;
+      throw new PartialError(`${failed} of ${countOf(total, 'output')} cannot be read`, failed === total ? { allFailed: lastCode } : {});
+    },
+  };
+}
+
+/**
+ * Yields the contents of outputs, given by absolute paths, one after the other, then calls `end`; the next ones are read ahead.
+ * @throws {PartialError} at the end when an output could not be read
+ */
+export async function* readContents(
+  context: Context,
+  paths: AsyncIterable<string> | Iterable<string>,
+  end: () => Promise<void> = async () => undefined,
+): AsyncGenerator<Uint8Array> {
   // One stream for each object: several objects are read concurrently.
   const engine = { ...createEngine(context, {}, { bulk: false }), streams: 1 };
-  const begun = runOrdered(paths, (path) => begin(downloadObject(engine, readRemotePath(path, context.account))), bounds);
-  for await (const { chunks, rest } of begun) {
-    yield* chunks;
-    yield* rest;
+  const reader = createOutputReader(context);
+  const open = (path: string): Promise<Begun | undefined> =>
+    reader.attempt(() => begin(downloadObject(engine, readRemotePath(path, context.account))));
+  for await (const begun of runOrdered(paths, open, bounds)) {
+    if (begun === undefined) continue;
+    yield* begun.chunks;
+    yield* begun.rest;
   }
+  await end();
+  reader.finish();
 }

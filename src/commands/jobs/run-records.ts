@@ -9,6 +9,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
 import { runOrdered } from '../../base/parallel.ts';
+import { createOutputReader } from './contents.ts';
 import { addStderr } from './task-errors.ts';
 import { readStream } from './streams.ts';
 
@@ -45,14 +46,22 @@ export const recordShape = {
 /** All fields of the records. */
 export const recordFields = ['type', 'path', 'size', 'code', 'input', 'message', ...recordShape.fields];
 
-/** Yields one record for the finished job, one for each output and one for each error; `type` distinguishes them. */
+/**
+ * Yields one record for the finished job, one for each output and one for each error, which `type` distinguishes; then calls `end`.
+ * @throws {PartialError} at the end when an output could not be read
+ */
 export async function* listRunRecords(
   context: Context,
   done: KnownJob,
   outputs: AsyncIterable<string> | Iterable<string>,
+  end: () => Promise<void>,
 ): AsyncGenerator<Row> {
   yield { type: 'job', ...done };
   const engine = { ...createEngine(context, {}, { bulk: false }), streams: 1 };
-  yield* runOrdered(outputs, (path) => readOutput(engine, context.account, path), bounds);
+  const reader = createOutputReader(context);
+  const read = (path: string): Promise<Row | undefined> => reader.attempt(() => readOutput(engine, context.account, path));
+  for await (const row of runOrdered(outputs, read, bounds)) if (row) yield row;
   for await (const error of addStderr(context, readStream(context, done.id, 'errors', false))) yield { type: 'error', ...error };
+  await end();
+  reader.finish();
 }

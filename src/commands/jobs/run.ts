@@ -2,7 +2,6 @@ import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, some } from '../../cli/parameters.ts';
 import { spin } from '../../cli/wait.ts';
 import { InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
-import { andThen } from '../../base/iterate.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Entry } from '../../config/journal.ts';
 import { bytes, record, records, type Output } from '../../output/kinds.ts';
@@ -162,8 +161,8 @@ export const run = command({
     const outputs = await findOutputs(invocation, done, fed);
     // Prints the failures that were not printed yet.
     const end = (): Promise<void> => checkJob(invocation, done, { teller, inputs: fed.places.size || fed.count });
-    if (!wantsRows(invocation)) return bytes(andThen(readContents(invocation, outputs), end));
-    return records(andThen(listRunRecords(invocation, done, outputs), end), recordShape);
+    if (!wantsRows(invocation)) return bytes(readContents(invocation, outputs, end));
+    return records(listRunRecords(invocation, done, outputs, end), recordShape);
   },
   examples: [
     { line: "cloud jobs run --map wc 'logs/*.txt'", help: 'Run a command for each object of a pattern' },
