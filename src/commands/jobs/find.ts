@@ -6,7 +6,7 @@ import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/named.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { isMissing, NetworkError, NotFoundError, unlessMissing, withHint } from '../../base/errors.ts';
+import { isMissing, NetworkError, NotFoundError, unlessMissing, UsageError, withHint } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { isUuid } from '../../base/uuid.ts';
 
@@ -121,9 +121,11 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
 
 /**
  * Returns the id of a job by its id, by the first eight or more characters of its id, or by its name.
- * @throws {UsageError} with the candidates when several jobs match
+ * @throws {UsageError} with the candidates when several jobs match, and for an empty word, such as an unset variable in a script: a job may
+ * have an empty name
  */
 export async function findJob(context: JobContext, word: string): Promise<string> {
+  if (word === '') throw new UsageError('the id or name of a job is empty', { hint: 'cloud jobs list' });
   if (isUuid(word)) return word.toLowerCase();
   const candidates: { id: string; name: string }[] = [];
   if (/^[0-9a-f-]{8,}$/.test(word)) {

@@ -108,3 +108,11 @@ test('a service that knows neither pages nor filters: each job once, filtered he
   await expect(findJob(service.context, 'twin')).rejects.toThrow(`job "twin" is ambiguous: ${ids[0]} (twin), ${ids[1]} (twin)`);
   await expect(findJob(service.context, 'nothing')).rejects.toThrow('job "nothing" does not exist');
 });
+
+test('an empty word, as an unset variable leaves it, finds no job, even one whose name is empty', async () => {
+  const service = createScripted();
+  service.answers['GET /demo/jobs'] = { body: `${JSON.stringify({ name: id, type: 'directory', mtime: '' })}\n` };
+  service.answers[`GET /demo/jobs/${id}/live/status`] = { body: jobRecord({ name: '' }) };
+  expect(await collect(listJobs(service.context, { name: '' }))).toHaveLength(1);
+  await expect(findJob(service.context, '')).rejects.toMatchObject({ message: 'the id or name of a job is empty', exitCode: 2 });
+});
