@@ -23,17 +23,19 @@ function isTerminal(fd: number): boolean {
 }
 
 /**
- * True if the program was started with stdin closed. Node.js then opens the null device for reading and writing; a user who redirects from
- * the null device opens it for reading only.
+ * Why nothing can be read from stdin; undefined if something can. If the program was started with stdin closed, Node.js opens the null
+ * device for reading and writing; a user who redirects from the null device opens it for reading only. A directory or a block device is an
+ * empty stream in Node.js.
  */
-function isStdinClosed(): boolean {
+function findStdinObstacle(): string | undefined {
   try {
     const stats = fstatSync(0);
-    if (!stats.isCharacterDevice() || stats.rdev !== statSync(nullDevice).rdev) return false;
+    if (stats.isDirectory() || stats.isBlockDevice()) return stats.isDirectory() ? 'is a directory' : 'is a block device';
+    if (!stats.isCharacterDevice() || stats.rdev !== statSync(nullDevice).rdev) return undefined;
     writeSync(0, Buffer.alloc(1));
-    return true;
+    return 'is closed';
   } catch {
-    return false;
+    return undefined;
   }
 }
 
@@ -257,8 +259,8 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
       get isTerminal() {
         return isTerminal(0);
       },
-      get isClosed() {
-        return isStdinClosed();
+      get obstacle() {
+        return findStdinObstacle();
       },
     },
     stdout,

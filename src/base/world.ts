@@ -4,8 +4,8 @@ import type { Readable, Writable } from 'node:stream';
 export interface InputStream {
   readonly stream: Readable;
   readonly isTerminal: boolean;
-  /** True if the program was started with stdin closed: reading then ends immediately, which no user intends. */
-  readonly isClosed?: boolean;
+  /** Why reading would end immediately, which no user intends: `is closed`, `is a directory`. */
+  readonly obstacle?: string | undefined;
 }
 
 export interface OutputStream {

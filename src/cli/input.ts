@@ -25,7 +25,7 @@ function refuseLarge(name: string, limit: number): UsageError {
 
 /** The stdin stream, which is destroyed when the user interrupts; whoever reads it then gets the error. */
 export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interrupted'>): Readable {
-  if (stdin.isClosed === true) throw new UsageError('stdin is closed', { hint: 'for empty input, write </dev/null' });
+  if (stdin.obstacle !== undefined) throw new UsageError(`stdin ${stdin.obstacle}`, { hint: 'for empty input, write </dev/null' });
   const { stream } = stdin;
   const stop = (): void => void stream.destroy(new InterruptedError('interrupted'));
   // Nobody reads the stream before the first request or, where it is a file, which is not closed at its end, after the last line.

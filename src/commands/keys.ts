@@ -76,8 +76,8 @@ const looksLikeKey = /^[a-z][\w@.-]*[ \t]+[A-Za-z0-9+/]{16,}=*(?:\s|$)/;
 async function readKeyFile({ world, paths }: Context, file: string | undefined): Promise<{ label: string; content: string }> {
   const read = async (path: string): Promise<string> => (await readInput(world, path)).toString().trim();
   if (file !== undefined) return { label: file === '-' ? 'stdin' : file, content: await read(file) };
-  const { isTerminal, isClosed = false } = world.stdin;
-  const piped = isTerminal || isClosed ? '' : await read('-');
+  const { isTerminal, obstacle } = world.stdin;
+  const piped = isTerminal || obstacle !== undefined ? '' : await read('-');
   if (piped !== '') return { label: 'stdin', content: piped };
   const own = `${paths.ssh}/id_rsa.pub`;
   if (!existsSync(own)) {

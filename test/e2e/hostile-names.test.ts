@@ -56,6 +56,9 @@ test('without stdin nothing is stored; the null device is an empty object', asyn
     expect([line, code, stdout, stderr]).toEqual([line, 2, '', expect.stringMatching(/^cloud .*: stdin is closed\nhint: .*\n$/u)]);
   }
   expect(await jobs()).toBe(before + 1);
+  const directory = await user.shell(`cloud stor put - nothing <. ; cloud jobs add ${id} - --end <.`);
+  expect(directory.stderr.match(/: stdin is a directory$/gmu)).toHaveLength(2);
+  expect((await user.here(['stor', 'stat', 'nothing'])).code).toBe(3);
   expect(await user.json('jobs', 'get', id)).toMatchObject({ inputDone: false });
   expect((await user.shell('cloud stor put -q - nothing </dev/null')).code).toBe(0);
   expect(await user.json('stor', 'stat', 'nothing')).toMatchObject({ size: 0 });
