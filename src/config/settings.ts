@@ -215,6 +215,16 @@ export function resolveSettings(inputs: SettingInputs): Sources {
   return result;
 }
 
+/** The variables of the environment that replace other values of a profile chosen by `--profile`. */
+export function findReplacing({ options, env, profile }: SettingInputs): string[] {
+  if (options.profile === undefined) return [];
+  const all: readonly (readonly [SettingName, Setting])[] = settingNames.map((name) => [name, settings[name]]);
+  return all.flatMap(([name, { env: variable = '' }]) => {
+    const [value, held] = [env[variable] ?? '', profile?.values[name] ?? ''];
+    return value === '' || held === '' || value === held || options[name] !== undefined ? [] : [variable];
+  });
+}
+
 /** Base directories of relative file names. */
 export interface FilePlaces {
   readonly home: string;

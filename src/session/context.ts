@@ -6,7 +6,7 @@ import { findPaths, type Paths } from '../config/paths.ts';
 import { openProfiles, type Profile } from '../config/profiles.ts';
 import type { Entry, Journal } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
-import { locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
+import { findReplacing, locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
@@ -63,11 +63,22 @@ interface Given {
   readonly resumed?: Entry;
 }
 
-/** Where the settings come from. */
-function collectInputs(profiles: Context['profiles'], { env }: World, globals: Globals, given: Given): SettingInputs {
+/** Where the settings come from. Warns if the environment replaces settings of the profile that `--profile` names. */
+function collectInputs(
+  profiles: Context['profiles'],
+  { env }: World,
+  globals: Globals,
+  given: Given,
+  warn: (message: string) => void,
+): SettingInputs {
   const options = pickSettings(globals);
-  if (given.isAlone !== true)
-    return { options, env, profile: given.profile ?? readChosen(profiles, options.profile ?? env['CLOUD_PROFILE']) };
+  if (given.isAlone !== true) {
+    const inputs = { options, env, profile: given.profile ?? readChosen(profiles, options.profile ?? env['CLOUD_PROFILE']) };
+    const replacing = given.profile === undefined ? findReplacing(inputs) : [];
+    if (replacing.length > 0)
+      warn(`--profile ${options.profile}: the environment replaces settings of the profile: ${replacing.join(', ')}`);
+    return inputs;
+  }
   const added = given.resumed ? options : pickRequestLimits(options);
   return { options: { ...given.options, ...added }, env: given.env ?? {}, profile: given.profile };
 }
@@ -135,7 +146,7 @@ export function createContext(
   const profiles = openProfiles(paths.config, refuse('configuration'));
   const state = openState(paths.state, refuse('state folder'));
 
-  const inputs = lazily(() => collectInputs(profiles, world, globals, given));
+  const inputs = lazily(() => collectInputs(profiles, world, globals, given, write('warning')));
   const settings = lazily((): Sources =>
     locateFiles(resolveSettings(inputs()), { home: world.home, cwd: world.cwd, profiles: `${paths.config}/profiles` }),
   );

@@ -21,6 +21,11 @@ test('a profile keeps absolute paths and roles, explains itself, and its exports
     'eval "$(cloud env one)"; eval "$(cloud env two)"; echo "$CLOUD_URL ${CLOUD_USER-none} ${CLOUD_ROLE-none} ${CLOUD_KEY_FILE-none} $CLOUD_STOR_ECDSA"',
   );
   expect(shown.stdout).toBe('https://b.example none none none false\n');
+  const mixed = await user.shell(
+    'export CLOUD_PROFILE=one; eval "$(cloud env two)"; cloud profile get --explain -o tsv -H --columns setting; cloud profile get --explain --profile one -o tsv',
+  );
+  expect(mixed.stdout.split('\n').slice(0, 5)).toEqual(['profile', 'account', 'keyId', 'url', 'apiVersion']);
+  expect(mixed.stderr).toBe('--profile one: the environment replaces settings of the profile: CLOUD_URL\n');
 });
 
 test.each([

@@ -166,6 +166,8 @@ export const profile = group({
 
 export const env = command({
   summary: 'Print a profile as shell exports',
+  description:
+    'The exports include CLOUD_PROFILE, so that a setting that the profile lacks does not come from the current profile. They take precedence over --profile and cloud profile use.',
   arguments: { profile: maybe('Name; default: the current profile', { values: 'profile' }) },
   run: async (invocation) => {
     const { args } = invocation;
@@ -176,11 +178,11 @@ export const env = command({
       if (variable === undefined) return [];
       const sourced = values[name];
       if (sourced !== undefined && sourced.source !== 'default') return [`export ${variable}=${quoteShell(sourced.value)}`];
-      // A setting that the profile lacks must not come from another profile, nor from earlier exports.
+      // A setting that the profile lacks must not come from earlier exports, nor, by CLOUD_PROFILE, from the current profile.
       if (kind === 'flag' || usual !== undefined) return [`export ${variable}=${quoteShell(usual ?? 'false')}`];
       return [`unset ${variable}`];
     });
-    return plainText(lines.join('\n'));
+    return plainText([`export CLOUD_PROFILE=${chosen.name}`, ...lines].join('\n'));
   },
   examples: [
     { line: 'eval "$(cloud env work)"', help: 'Use a profile in this shell' },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findPaths } from '../../../src/config/paths.ts';
 import { openProfiles } from '../../../src/config/profiles.ts';
-import { readFlag, resolveIdentity, resolveSettings, type SettingInputs } from '../../../src/config/settings.ts';
+import { findReplacing, readFlag, resolveIdentity, resolveSettings, type SettingInputs } from '../../../src/config/settings.ts';
 
 const profile = { name: 'work', values: { url: 'https://profile', account: 'jill', keyId: 'aa', keyFile: '/k' } };
 const resolve = (inputs: Partial<SettingInputs>) => resolveSettings({ options: {}, env: {}, profile: undefined, ...inputs });
@@ -40,6 +40,14 @@ describe('where a setting comes from', () => {
     expect(identity({ profile, options: { account: 'bob' } })).toEqual({ signer: 'jill', target: 'bob' });
     expect(identity({ profile, env: { CLOUD_ACCOUNT: 'eve' } })).toEqual({ signer: 'eve', target: 'eve' });
     expect(identity({ options: { account: 'bob' } })).toEqual({ signer: 'bob', target: 'bob' });
+  });
+
+  test('variables that replace other values of a profile chosen by --profile are known', () => {
+    const env = { CLOUD_URL: 'https://env', CLOUD_ACCOUNT: 'jill', CLOUD_KEY_ID: '', CLOUD_USER: 'bob', CLOUD_KEY_FILE: '/other' };
+    const find = (options: SettingInputs['options']) => findReplacing({ options, env, profile });
+    expect(find({ profile: 'work' })).toEqual(['CLOUD_KEY_FILE', 'CLOUD_URL']);
+    expect(find({ profile: 'work', url: 'https://option' })).toEqual(['CLOUD_KEY_FILE']);
+    expect(find({})).toEqual([]);
   });
 
   test('a flag is true or false and nothing else', () => {
