@@ -85,6 +85,24 @@ test('policies are named by name, id or the beginning of an id; options are abou
   expect(pick(swapped)).toMatchObject({ policies: ['read-keys'] });
 });
 
+test.each([
+  ['one was added', ['alice'], ['alice', 'bob'], 'bob'],
+  ['one was removed', ['alice'], [], 'alice'],
+  ['there are no members', undefined, ['bob'], 'bob'],
+])('a file whose default_members differ from its members is refused: %s', async (_name, active, shown, differing) => {
+  const members = active?.map((login) => ({ type: 'subuser', login, default: true }));
+  const file = user.write('two-lists.json', JSON.stringify({ id: '', name: 'two-lists', members, default_members: shown, policies: [] }));
+  const { code, stderr } = await user.here(['roles', 'create', '--from', file]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`members and default_members differ: ${differing}\n`)]);
+});
+
+test('the output of get is a file for create', async () => {
+  await user.json('roles', 'create', 'model', '--default-member', 'alice', '--member', 'bob', '--wait');
+  const file = user.write('model.json', (await user.here(['roles', 'get', 'model', '-j'])).stdout);
+  const copied = await user.json<Role>('roles', 'create', 'copied', '--from', file, '--wait');
+  expect(pick(copied)).toMatchObject({ members: { alice: true, bob: false } });
+});
+
 test('the form of version 8 is read and written', async () => {
   const old = ['--api-version', '~8'];
   const created = await user.json<Role>('roles', 'create', 'old', '--default-member', 'alice', '--member', 'bob', '--wait', ...old);

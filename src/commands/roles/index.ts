@@ -25,7 +25,7 @@ const memberHelp = 'login or id of a sub-user, or account:LOGIN for another acco
 const columns = ['name', 'members', 'default_members', 'policies', 'id'] as const;
 const shape = extend(roleShape, { default_members: list('Logins of the members for whom the role is active by default') });
 /** Fields that `roles get` shows and that no request accepts. */
-const readOnly = ['id', 'default_members'];
+const readOnly = ['id'];
 
 /** Fields of a role in a file. */
 interface FileFields extends RoleFields {
@@ -36,12 +36,34 @@ interface FileFields extends RoleFields {
 /** Reads a role from a file in the form of the API. */
 async function readRoleFile({ world }: Pick<Context, 'world'>, file: string): Promise<FileFields> {
   const held = await readRecord(world, file, operations.createRole.fields, { ignore: readOnly });
-  const { name, members, policies } = held as { name?: string; members?: RoleMember[]; policies?: { id?: string; name?: string }[] };
+  const {
+    name,
+    members,
+    default_members: defaults,
+    policies,
+  } = held as {
+    name?: string;
+    members?: RoleMember[];
+    default_members?: unknown[];
+    policies?: { id?: string; name?: string }[];
+  };
+  if (defaults) assertSameDefaults(file, members ?? [], defaults);
   return {
     ...(name !== undefined && { name }),
     ...(members && { members: members.map((member, at) => readFileMember(member, `${file}: members[${at}]`)) }),
     ...(policies && { policies: policies.map((policy, at) => readFilePolicy(policy, `${file}: policies[${at}]`)) }),
   };
+}
+
+/** @throws {UsageError} if `default_members`, which only shows what `members` has, was changed without it: the change would be lost */
+function assertSameDefaults(file: string, members: readonly RoleMember[], defaults: readonly unknown[]): void {
+  const shown = new Set(defaults.map((login) => String(login).toLowerCase()));
+  const active = new Set(members.filter((member) => member.default === true).map(({ login = '' }) => login.toLowerCase()));
+  const [other] = [...shown, ...active].filter((login) => shown.has(login) !== active.has(login));
+  if (other === undefined) return;
+  throw new UsageError(`${file}: members and default_members differ: ${other || 'a member without login'}`, {
+    hint: 'set default of each entry of members, and leave out default_members',
+  });
 }
 
 function readFileMember({ type = 'subuser', id, login, default: isDefault = false }: RoleMember, at: string): Member {
