@@ -1,6 +1,8 @@
+import { compute as operations } from '../api/compute.ts';
 import { account as accountShape, config as configShape, contactFields, limit } from '../api/resources.ts';
 import { group, command } from '../cli/command.ts';
-import { negatable, text, type Option } from '../cli/parameters.ts';
+import { readRecord } from '../cli/from.ts';
+import { filePath, negatable, text, type Option } from '../cli/parameters.ts';
 import { changeCommand, listCommand, listFieldNames } from '../cli/shapes.ts';
 import { UsageError } from '../base/errors.ts';
 import { record } from '../output/kinds.ts';
@@ -10,6 +12,10 @@ type ContactName = keyof typeof contactFields;
 export const contactOptions = Object.fromEntries(
   Object.entries(contactFields).map(([name, { help }]) => [name, text(`${help}; an empty string clears the field`)]),
 ) as Record<ContactName, Option<string | undefined>>;
+
+export const fromHelp = 'JSON or YAML file with fields; - for stdin; options take precedence';
+/** Fields that `account get` shows and that no request accepts. */
+const readOnly = ['id', 'login', 'created', 'updated'];
 
 const configGet = command({
   summary: 'Show the settings of the account',
@@ -36,13 +42,16 @@ export const account = group({
     }),
     update: changeCommand({
       summary: 'Change fields of the account',
-      options: { ...contactOptions, cns: negatable('Whether the name service is enabled') },
+      options: { ...contactOptions, cns: negatable('Whether the name service is enabled'), from: filePath(fromHelp) },
       id: 'login',
       shape: accountShape,
-      change: async ({ compute, account, options: { cns, ...fields } }) => {
-        const given = Object.values({ ...fields, cns }).some((value) => value !== undefined);
-        if (!given) throw new UsageError('nothing to change', { hint: 'give a field: cloud account update --help' });
-        return await compute.updateAccount({ account, ...fields, cloud_cns_enabled: cns });
+      change: async ({ world, compute, account, options: { cns, from, ...contact } }) => {
+        const held = from === undefined ? {} : await readRecord(world, from, operations.updateAccount.fields, { ignore: readOnly });
+        const options = Object.entries({ ...contact, cloud_cns_enabled: cns }).filter(([, value]) => value !== undefined);
+        const fields = { ...held, ...Object.fromEntries(options) };
+        if (Object.keys(fields).length === 0)
+          throw new UsageError('nothing to change', { hint: 'give a field: cloud account update --help' });
+        return await compute.updateAccount({ account, ...fields });
       },
       done: (result) => `Updated account ${result.login}`,
       examples: [

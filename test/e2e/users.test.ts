@@ -41,6 +41,17 @@ test('a user is created, found by login and by the beginning of its id, changed 
   expect(await user.json('users', 'list')).toEqual([]);
 });
 
+test('the account is updated from a file, such as the output of get; options take precedence', async () => {
+  await user.json('account', 'update', '--phone', '0123', '--city', 'Ghent', '--cns');
+  const before = await user.here(['account', 'get', '-o', 'yaml']);
+  await user.json('account', 'update', '--phone', '', '--city', 'Lyon', '--no-cns');
+  const file = user.write('account.yaml', before.stdout);
+  const restored = await user.json('account', 'update', '--from', file, '--city', 'Bruges');
+  expect(restored).toMatchObject({ phone: '0123', city: 'Bruges', cloud_cns_enabled: true });
+  const refused = await user.here(['account', 'update', '--from', '-'], { input: 'phnoe: "1"' });
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('hint: did you mean phone?')]);
+});
+
 test('passwords come from stdin or a file, are changed, and stand nowhere in the output', async () => {
   await createUser('bob');
   const file = user.write('password.txt', 'another one 2\n');

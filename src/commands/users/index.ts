@@ -9,14 +9,13 @@ import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { record } from '../../output/kinds.ts';
-import { contactOptions } from '../account.ts';
+import { contactOptions, fromHelp } from '../account.ts';
 import { findUser, identifyUser, isIdLike, readUuid, requireUser } from '../../lookup/find.ts';
 import { isShownAs } from '../../rbac/settle.ts';
 import { userKeys } from './keys.ts';
 import { passwordOptions, readPassword } from './password.ts';
 
 const userHelp = 'Login, id, or first characters of an id';
-const fromHelp = 'JSON or YAML file with fields; - for stdin; options take precedence';
 /** Fields that `users get` shows and that no request accepts. */
 const readOnly = ['id', 'created', 'updated', 'roles', 'default_roles'];
 
