@@ -224,7 +224,7 @@ _cloud_place() {
     '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs resume ping api url profile env local server conformance doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
-    'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
+    'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns --from $_cloud_shared" ;;
     'account limits') options="--dc $_cloud_shared" ;;
     'account config') commands='get set' aliases='get=show' options="$_cloud_shared" ;;
     'account config get') options="$_cloud_shared" ;;
@@ -273,7 +273,7 @@ _cloud_place() {
     'rbac') commands='export diff apply impact graph schema' options="$_cloud_shared" ;;
     'rbac export') options="--tree+ $_cloud_shared" ;;
     'rbac diff') options="--prune --exit-code $_cloud_shared" ;;
-    'rbac apply') options="--prune --dry-run -y,--yes --wait-timeout $_cloud_shared" ;;
+    'rbac apply') options="--prune -n,--dry-run -y,--yes --wait-timeout $_cloud_shared" ;;
     'rbac impact') options="--delete-role+ --prune --at --source --datacenter $_cloud_shared" ;;
     'rbac graph') options="-o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
     'rbac schema') options="$_cloud_shared" ;;
@@ -408,7 +408,7 @@ _cloud_place() {
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage --take-over -n,--dry-run --verify --checksum $_cloud_shared" ;;
     'server status') options="--database --database-file -w,--watch --watch-interval $_cloud_shared" ;;
     'server audit') options="--database --database-file --account --since -f,--follow -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
-    'server apply') options="--database --database-file --bytes --bytes-credentials --prune --dry-run -y,--yes $_cloud_shared" ;;
+    'server apply') options="--database --database-file --bytes --bytes-credentials --prune -n,--dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server import') options="--database --database-file --bytes --bytes-credentials --from $_cloud_shared" ;;
     'server accounts') commands='list create limit disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
@@ -447,6 +447,7 @@ _cloud_value() {
     'account update/--state') kind=text ;;
     'account update/--country') kind=text ;;
     'account update/--phone') kind=text ;;
+    'account update/--from') kind=file ;;
     'account limits/--dc') kind=datacenter ;;
     'account config set/--default-network') kind=text ;;
     'keys list/--dc') kind=datacenter ;;

@@ -554,6 +554,8 @@ function __cloud_valued
             return 0
         case 'account update/--phone'
             return 0
+        case 'account update/--from'
+            return 0
         case 'account limits/--dc'
             return 0
         case 'account config set/--default-network'
@@ -1640,6 +1642,7 @@ complete -c cloud -n '__cloud_at \'account update\'' -l country -x -d 'Country; 
 complete -c cloud -n '__cloud_at \'account update\'' -l phone -x -d 'Phone number; an empty string clears the field'
 complete -c cloud -n '__cloud_at \'account update\'' -l cns -d 'Whether the name service is enabled'
 complete -c cloud -n '__cloud_at \'account update\'' -l no-cns -d 'Whether the name service is enabled'
+complete -c cloud -n '__cloud_at \'account update\'' -l from -r -F -d 'JSON or YAML file with fields; - for stdin; options take precedence'
 complete -c cloud -n '__cloud_at \'account limits\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Datacenters to query: names, or all; adds a DC column'
 complete -c cloud -n '__cloud_below \'account config\'' -a get -d 'Show the settings of the account'
 complete -c cloud -n '__cloud_below \'account config\'' -a set -d 'Change the settings of the account'
@@ -1843,7 +1846,7 @@ complete -c cloud -n '__cloud_at \'rbac diff\'' -l prune -d 'Also delete entries
 complete -c cloud -n '__cloud_at \'rbac diff\'' -l exit-code -d 'Exit with 1 if something would change'
 complete -c cloud -n '__cloud_argument \'rbac diff\' 0 0' -F
 complete -c cloud -n '__cloud_at \'rbac apply\'' -l prune -d 'Also delete entries that are not in the document'
-complete -c cloud -n '__cloud_at \'rbac apply\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'rbac apply\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'rbac apply\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_at \'rbac apply\'' -l wait-timeout -x -d 'Maximum time to wait until reads show the changes; default 60s'
 complete -c cloud -n '__cloud_argument \'rbac apply\' 0 0' -F
@@ -2660,7 +2663,7 @@ complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Re
 complete -c cloud -n '__cloud_at \'server apply\'' -l bytes -x -d 'Store of object contents: file:///DIR, or s3://BUCKET?endpoint=URL, with &region=NAME if the store has regions; CLOUD_SERVER_BYTES by default'
 complete -c cloud -n '__cloud_at \'server apply\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file in the format of AWS tools; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY by default'
 complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete entries that are not in the document'
-complete -c cloud -n '__cloud_at \'server apply\'' -l dry-run -d 'Only show the changes'
+complete -c cloud -n '__cloud_at \'server apply\'' -s n -l dry-run -d 'Only show the changes'
 complete -c cloud -n '__cloud_at \'server apply\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_argument \'server apply\' 0 0' -F
 complete -c cloud -n '__cloud_at \'server diff\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE by default'

@@ -78,7 +78,7 @@ function isSamePlan(a: readonly Change[], b: readonly Change[]): boolean {
 
 const applyOptions = {
   prune: flag(pruneHelp),
-  dryRun: flag('Only show what would be done'),
+  dryRun: flag('Only show what would be done', { short: 'n' }),
   yes: flag('Do not ask before deleting', { short: 'y' }),
   waitTimeout: duration('Maximum time to wait until reads show the changes; default 60s'),
 };

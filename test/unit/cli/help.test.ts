@@ -45,6 +45,12 @@ describe('help', () => {
     expect(lines.at(-1)).toContain('cloud help options');
   });
 
+  it('gives --dry-run and --yes the same letters everywhere', () => {
+    const letters = (option: string) =>
+      new Set(commands.flatMap(([, { options }]) => options[option]?.short ?? (option in options ? '' : [])));
+    expect([letters('dryRun'), letters('yes')]).toEqual([new Set(['n']), new Set(['y'])]);
+  });
+
   it.each(groups)('of %s shows an example and fits 40 lines', (path, group) => {
     const lines = printGroupHelp(path.split(' '), group, 80).trimEnd().split('\n');
     const at = lines.findIndex((line) => line.startsWith('  # '));

@@ -58,7 +58,7 @@ export const apply = command({
     ...databaseOptions,
     ...bytesOptions,
     prune: flag(pruneHelp),
-    dryRun: flag('Only show the changes'),
+    dryRun: flag('Only show the changes', { short: 'n' }),
     yes: flag('Do not ask before deleting', { short: 'y' }),
   },
   run: async (invocation) => {
