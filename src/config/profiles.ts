@@ -20,6 +20,8 @@ export interface Profiles {
   /** @throws {UsageError} when the profile does not exist. */
   read(name: string): Profile;
   exists(name: string): boolean;
+  /** Checks that a profile exists, whatever its file contains. @throws {UsageError} when it does not */
+  require(name: string): void;
   write(profile: Profile): void;
   /** Creates a new profile. @throws {UsageError} when its file exists */
   create(profile: Profile): void;
@@ -91,18 +93,26 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
       .sort();
   }
 
+  function createAbsentError(name: string): UsageError {
+    const names = list();
+    const close = nearest(name, names);
+    const there = `there are: ${names.join(', ')}`;
+    const hint =
+      names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
+    return new UsageError(`profile "${name}" does not exist`, { hint });
+  }
+
   function read(name: string): Profile {
     const file = fileOf(name);
     const content = readJsonFile(file, 'config');
-    if (content === undefined) {
-      const names = list();
-      const close = nearest(name, names);
-      const there = `there are: ${names.join(', ')}`;
-      const hint =
-        names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
-      throw new UsageError(`profile "${name}" does not exist`, { hint });
-    }
+    if (content === undefined) throw createAbsentError(name);
     return { name, values: readValues(file, content) };
+  }
+
+  function requireFile(name: string): string {
+    const file = fileOf(name);
+    if (!existsSync(file)) throw createAbsentError(name);
+    return file;
   }
 
   function current(): string | undefined {
@@ -120,6 +130,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
     current,
     read,
     exists: (name) => list().includes(name),
+    require: (name) => void requireFile(name),
     write,
     create: (profile) =>
       withLock(`${fileOf(profile.name)}.lock`, () => {
@@ -141,8 +152,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
       writeFileAtomically(choice, `${JSON.stringify({ profile: name }, null, 2)}\n`);
     },
     remove: (name) => {
-      read(name);
-      rmSync(fileOf(name));
+      rmSync(requireFile(name));
       if (current() === name) rmSync(choice);
     },
   };

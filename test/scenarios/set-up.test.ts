@@ -40,6 +40,18 @@ test.each([
   expect((await user.here(['profile', 'list', '-o', 'name'])).stdout).not.toContain('bad');
 });
 
+test('a damaged profile hides no other one, and is deleted', async () => {
+  user.write('.config/cloud/profiles/damaged.json', '{');
+  const words = ['--url', 'https://c.example', '--account', 'demo', '--key-id', md5];
+  expect((await user.here(['profile', 'create', 'sound', '--no-test', ...words])).code).toBe(0);
+  const listed = await user.here(['profile', 'list', '-o', 'name']);
+  expect([listed.code, listed.stdout.split('\n')]).toEqual([5, expect.arrayContaining(['sound'])]);
+  expect(listed.stderr).toMatch(/damaged\.json: not JSON.*\nhint: fix or delete the file\n.*1 of \d+ failed\n$/s);
+  const deleted = await user.here(['profile', 'delete', 'damaged', 'sound', '-y']);
+  expect([deleted.code, deleted.stderr]).toEqual([0, 'Deleted profile damaged\nDeleted profile sound\n']);
+  expect((await user.here(['profile', 'list'])).code).toBe(0);
+});
+
 test('no current profile, an unregistered key and a path of another root name the line to type', async () => {
   writeRsaKeyFile(join(user.home, 'other'), { pem: true });
   const stranger = await user.here(['keys', 'list', '--key-file', join(user.home, 'other')]);

@@ -103,12 +103,23 @@ function hostsOf({ url, storUrl }: Profile['values']): string[] {
   return [url, storUrl].flatMap((each) => (each !== undefined && URL.canParse(each) ? [new URL(each).host] : []));
 }
 
+/** The values of a profile; undefined if its file is damaged, so that it signs nothing. */
+function readUsable(profiles: Context['profiles'], name: string): Profile['values'] | undefined {
+  try {
+    return profiles.read(name).values;
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
 /** Warns if the key also signs for other hosts: a service can reuse signatures at any service that has the same key and login. */
 async function warnOfSharedKey({ profiles, warn, listKeyNames }: Context, { name, values }: Profile): Promise<void> {
   const own = new Set(hostsOf(values));
   const keyNames = new Set(await listKeyNames(values));
   for (const other of profiles.list().filter((each) => each !== name)) {
-    const known = profiles.read(other).values;
+    const known = readUsable(profiles, other);
+    if (known === undefined) continue;
     const isSame = (await listKeyNames(known)).some((each) => keyNames.has(each));
     const hosts = isSame ? hostsOf(known).filter((host) => !own.has(host)) : [];
     if (hosts.length === 0) continue;

@@ -3,6 +3,7 @@ import { flag, maybe, one, text } from '../../cli/parameters.ts';
 import { deleteCommand, listCommand } from '../../cli/shapes.ts';
 import { profileSettings, resolveSettings, settings, type Setting } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
+import { createAttempts } from '../../cli/attempts.ts';
 import { wantsRows } from '../../cli/rows.ts';
 import { record, records, text as plainText, type Output } from '../../output/kinds.ts';
 import type { Profile } from '../../config/profiles.ts';
@@ -21,9 +22,14 @@ const list = listCommand({
   aliases: ['ls'],
   columns: ['name', 'current', 'account', 'url', 'storUrl', { key: 'keyId', long: true }],
   id: 'name',
-  fetch: ({ profiles }) => {
+  fetch: (invocation) => {
+    const { profiles } = invocation;
     const current = profiles.current();
-    return profiles.list().map((name) => ({ ...showProfile(profiles.read(name)), current: name === current }));
+    const names = profiles.list();
+    return createAttempts(invocation, names.length).rows(names, async (name) => ({
+      ...showProfile(profiles.read(name)),
+      current: name === current,
+    }));
   },
   examples: [
     { line: 'cloud profile list', help: 'All profiles; the current one is marked' },
@@ -151,7 +157,10 @@ const remove = deleteCommand({
   values: 'profile',
   noun: 'profile',
   read: ({ profiles }) => profiles,
-  resolve: (profiles, name) => ({ id: profiles.read(name).name, label: name }),
+  resolve: (profiles, name) => {
+    profiles.require(name);
+    return { id: name, label: name };
+  },
   remove: async ({ profiles }, name) => profiles.remove(name),
   examples: [
     { line: 'cloud profile delete old', help: 'With confirmation' },
