@@ -36,10 +36,13 @@ interface Origin {
   now: () => number;
 }
 
-/** Seconds by which this machine's clock is ahead of the service's; undefined when the response has no usable date. */
+/**
+ * Seconds by which this machine's clock is ahead of the service's; undefined when the response has no usable date. A date has whole seconds:
+ * clocks that agree differ from it by up to one.
+ */
 export function readSkew(response: Pick<HttpResponse, 'headers'>, now: () => number): number | undefined {
   const date = Date.parse(response.headers['date'] ?? '');
-  return Number.isNaN(date) ? undefined : Math.round((now() - date) / 1000);
+  return Number.isNaN(date) ? undefined : Math.floor((now() - date) / 1000);
 }
 
 function otherService(url: URL): string {

@@ -3,6 +3,7 @@ import { compute } from '../../../src/api/compute.ts';
 import { readAll, streamOf, type HttpResponse } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { checkTransport, createClient, type ClientOptions } from '../../../src/client/client.ts';
+import { readSkew } from '../../../src/client/response.ts';
 import { backOff, readRetryAfter } from '../../../src/client/retry.ts';
 import type { Outgoing } from '../../../src/http/send.ts';
 import { NetworkError, type ApiError } from '../../../src/base/errors.ts';
@@ -274,4 +275,15 @@ test('plain HTTP goes to this machine only, unless the profile allows it', () =>
     );
   }
   checkTransport(new URL('http://x'), true);
+});
+
+test.each([
+  [0, 0],
+  [999, 0],
+  [1000, 1],
+  [-1, -1],
+  [-60_000, -60],
+])('a clock that shows %i ms after the date of a response is %i s ahead', (elapsed, skew) => {
+  const date = Date.UTC(2026, 0, 1);
+  expect(readSkew({ headers: { date: new Date(date).toUTCString() } }, () => date + elapsed)).toBe(skew);
 });
