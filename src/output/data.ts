@@ -63,7 +63,7 @@ function needsQuotes(text: string): boolean {
 async function createYamlWriter({ terminal }: DataStyle): Promise<(value: object) => string> {
   const { Document, visit, Scalar } = await import('yaml');
   return (value) => {
-    const document = new Document(value, { aliasDuplicateObjects: false });
+    const document = new Document(value, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
     visit(document, {
       Scalar(_, scalar) {
         if (typeof scalar.value === 'string' && needsQuotes(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;

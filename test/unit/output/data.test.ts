@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { parse } from 'yaml';
+import { printText } from '../../../src/rbac/yaml.ts';
 import { expect, test } from 'vitest';
 import { record, records } from '../../../src/output/kinds.ts';
 import { anyCodePoint } from '../../support/code-points.ts';
@@ -76,4 +77,10 @@ test('one record has the same cells as a list of it', async () => {
   expect(await pipe(record(row, shape), 'csv')).toBe('id,nested,yes,nothing\r\nx,"{""a"":[1,null]}",true,\r\n');
   expect(parse(await pipe(record(row, shape), 'yaml'))).toEqual(row);
   expect(await pipe(record(row, shape), 'json')).toBe(`${JSON.stringify(row)}\n`);
+});
+
+test('text stays text for programs that read YAML 1.1', async () => {
+  const row = { country: 'NO', on: 'yes', since: '2026-01-01', created: '2026-01-01T00:00:00.000Z', at: '12:34:56', name: 'web' };
+  expect(parse(await pipe(record(row, { id: 'name' }), 'yaml'), { version: '1.1' })).toEqual(row);
+  expect(parse(await printText(row), { version: '1.1' })).toEqual(row);
 });
