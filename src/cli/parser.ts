@@ -112,7 +112,10 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
     if (letter !== undefined) return new UsageError(`unknown option ${word}`, { hint: letter });
     // A common prefix is better evidence than a few common letters.
     const begun = word.length > 3 ? names.filter((name) => name.startsWith(word)) : [];
-    const close = begun.length === 1 ? begun[0] : nearest(word, names);
+    // The dashes are no evidence: with them, --dc would be close to --jq.
+    const bare = (option: string): string => option.replace(/^-+/, '');
+    const near = nearest(bare(word), names.map(bare));
+    const close = begun.length === 1 ? begun[0] : near && `--${near}`;
     const meant = begun.length > 1 ? `there are ${begun.join(', ')}` : close === undefined ? hint : `did you mean ${close}?`;
     return new UsageError(`unknown option ${word}`, { hint: meant });
   }

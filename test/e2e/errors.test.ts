@@ -199,6 +199,7 @@ describe('the command line', () => {
     [['imges', 'list'], '"imges" is not a command of cloud', 'cloud images'],
     [['images', 'lst'], '"lst" is not a command of cloud images', 'cloud images list'],
     [['images', 'list', '--stat', 'all'], 'unknown option --stat', 'did you mean --state?'],
+    [['images', 'delete', 'web', '--dc', 'all'], 'unknown option --dc', 'cloud images delete --help'],
     [['images', 'list', '--state', 'activ'], '"activ" is not one of active, ', 'did you mean --state active?'],
     [['images', 'list', '--state'], 'option --state needs a value'],
     [['packages', 'list', '--memory', 'much'], '--memory: "much" is not a whole number'],
