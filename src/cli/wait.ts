@@ -42,22 +42,34 @@ export function spin<T>(
 /** Milliseconds between requests; the pause doubles each time. */
 const [firstPause, longestPause] = [100, 1000];
 
+/** What to wait for, and what to say if it does not happen in time or the user stops waiting. */
+interface Awaited {
+  /** Ends "waiting until ...". */
+  readonly what: string;
+  /** Milliseconds, 60 seconds when undefined. */
+  readonly limit: number | undefined;
+  /** Hint that says how to go on: whoever repeats a command that creates something creates it twice. */
+  readonly hint: string;
+}
+
+/** Hint after a change that reads do not show yet. */
+export const changeMade = 'the change was made and need not be repeated: reads show it later';
+
 /**
  * Polls until a condition holds. Ctrl-C ends the waiting, but does not undo the change.
- * @throws {WaitError} after `limit` milliseconds, 60 seconds when undefined
+ * @throws {WaitError} after the limit
  */
-export async function pollUntil(context: Context, what: string, limit: number | undefined, holds: () => Promise<boolean>): Promise<void> {
+export async function pollUntil(context: Context, { what, limit, hint }: Awaited, holds: () => Promise<boolean>): Promise<void> {
   const { world } = context;
   const { interrupted } = world;
   const longest = limit ?? 60_000;
   const end = world.now() + longest;
   async function poll(): Promise<void> {
-    const explain = (): WaitError =>
-      new WaitError(`timed out after ${formatDuration(longest)} waiting until ${what}`, { hint: 'wait longer with --wait-timeout' });
+    const explain = (): WaitError => new WaitError(`timed out after ${formatDuration(longest)} waiting until ${what}`, { hint });
     for (let pause = firstPause; !(await within(end - world.now(), holds(), explain)); pause = Math.min(pause * 2, longestPause)) {
       if (world.now() >= end) throw explain();
       await delay(pause, undefined, { signal: interrupted }).catch(() => undefined);
-      if (interrupted.aborted) throw new InterruptedError('stopped waiting; the operation continues');
+      if (interrupted.aborted) throw new InterruptedError('stopped waiting; the operation continues', { hint });
     }
   }
   await spin(context, `Waiting until ${what}`, poll);
@@ -70,5 +82,5 @@ export async function waitForReads(
   what: string,
   holds: () => Promise<boolean>,
 ): Promise<void> {
-  if (options.wait) await pollUntil(context, `reads show ${what}`, options.waitTimeout, holds);
+  if (options.wait) await pollUntil(context, { what: `reads show ${what}`, limit: options.waitTimeout, hint: changeMade }, holds);
 }

@@ -34,6 +34,17 @@ test('an image is created and waited for, found by name@version, changed, shared
   expect((await user.here(['images', 'rm', 'web@1.0.0', '-y'])).stderr).toBe(`Deleted image web@1.0.0 (${image.id})\n`);
 });
 
+test('what is waited for in vain is not to be done again: the hint says how to go on', async () => {
+  const late = await user.here(['images', 'create', machine(1), 'late', '1.0.0', '--wait', '--wait-timeout', '0s']);
+  expect([late.code, late.stderr]).toEqual([
+    6,
+    expect.stringMatching(/\(([-0-9a-f]{36})\)\n.* timed out .*\nhint: .*cloud images wait \1\n$/s),
+  ]);
+  const words = ['policies', 'create', 'late', '--rule', 'CAN getkey', '--wait', '--wait-timeout', '0s'];
+  const unread = await user.here(words);
+  expect([unread.code, unread.stderr]).toEqual([6, expect.stringContaining('hint: the change was made and need not be repeated')]);
+});
+
 test('get takes several, one of which may be missing: the others are shown', async () => {
   const { code, stdout, stderr } = await user.here(['images', 'get', 'alpine-3', 'ubuntu-24.4', 'ubuntu-24.04', '--columns', 'name']);
   expect([code, stdout]).toEqual([5, 'NAME\nalpine-3\nubuntu-24.04\n']);

@@ -34,8 +34,10 @@ export function explainFailure({ id, name, version, error }: Image): LocalError 
  */
 export async function waitForState(context: Context, image: Image, states: readonly string[], limit: number | undefined): Promise<Image> {
   let current = image;
-  const words = `image ${image.name}@${image.version} is ${states.join(' or ')}`;
-  await pollUntil(context, words, limit ?? 3_600_000, async () => {
+  const what = `image ${image.name}@${image.version} is ${states.join(' or ')}`;
+  const option = states.includes('active') ? '' : ` --state ${states.join(',')}`;
+  const hint = `to wait longer: cloud images wait ${image.id}${option}`;
+  await pollUntil(context, { what, limit: limit ?? 3_600_000, hint }, async () => {
     if (states.includes(current.state) || current.state === 'failed') return true;
     current = await context.compute.getImage({ account: context.account, id: image.id });
     return states.includes(current.state) || current.state === 'failed';

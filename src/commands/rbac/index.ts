@@ -2,7 +2,7 @@ import { command, group, type Context } from '../../cli/command.ts';
 import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts';
 import { finishChanges } from '../../cli/rows.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { pollUntil } from '../../cli/wait.ts';
+import { changeMade, pollUntil } from '../../cli/wait.ts';
 import { ApiError, isMissing, LocalError, withHint } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import { bytes, record, records, text } from '../../output/kinds.ts';
@@ -121,7 +121,7 @@ async function waitForChanges(context: Context, { document, options }: Work, don
   const label = ({ action, kind, name }: Change): string => `${action} ${kind} ${name}`;
   const labels = new Set(done.map(label));
   const { tags: _tags, trees: _trees, ...rest } = document;
-  await pollUntil(context, 'reads show the changes', options.waitTimeout, async () => {
+  await pollUntil(context, { what: 'reads show the changes', limit: options.waitTimeout, hint: changeMade }, async () => {
     try {
       const { changes } = await planFor(context, rest, options.prune);
       return !changes.some((change) => labels.has(label(change)));

@@ -20,7 +20,8 @@ async function ask(context: Context): Promise<void> {
 /** Waits until both services accept signatures of a profile: a new key may not be known everywhere yet. @throws {WaitError} */
 export async function assertSigns(context: Context, profile: Profile): Promise<Context> {
   const trial = context.withProfile(profile);
-  await pollUntil(context, `the new key signs for profile ${profile.name}`, undefined, async () => {
+  const what = `the new key signs for profile ${profile.name}`;
+  await pollUntil(context, { what, limit: undefined, hint: 'repeat the command to continue' }, async () => {
     try {
       await ask(trial);
       return true;
