@@ -130,6 +130,12 @@ export async function readPublicKeyText(context: Context, file: string | undefin
     });
   }
   if (key === '') throw new UsageError(`${label} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
+  const count = key.split('\n').length;
+  if (count > 1 && looksLikeKey.test(key)) {
+    throw new UsageError(`${label} contains ${count} lines, but a public key is one; nothing was sent`, {
+      hint: 'register one key at a time, such as a key of the agent: ssh-add -L | grep laptop | cloud keys create -',
+    });
+  }
   if (key.startsWith('ssh-ed25519 ')) {
     throw new UsageError(`${label} is an Ed25519 key, which the services do not accept; it was not sent`, {
       hint: `use an RSA or ECDSA key: ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${context.paths.ssh}/id_rsa`)}`,

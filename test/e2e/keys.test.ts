@@ -61,6 +61,7 @@ test('without a file, the key that comes on stdin is created, and ~/.ssh/id_rsa.
   // Nothing usual is registered in place of what came.
   for (const [input, reason] of [
     ['nonsense', 'stdin contains no public key'],
+    [`ssh-ed25519 ${'A'.repeat(68)} a\n${readFileSync(piped, 'utf8')}`, 'stdin contains 2 lines, but a public key is one'],
     [readFileSync(piped.replace(/\.pub$/, ''), 'utf8'), 'stdin contains a private key, which was not sent'],
   ] as const) {
     const refused = await user.here(['keys', 'create', '--name', 'never'], { input });
