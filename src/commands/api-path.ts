@@ -34,6 +34,8 @@ export function readPath({ account }: Pick<Context, 'account'>, typed: TypedPath
   const { path, isStorage } = typed;
   if (isStorage && /^\/?~~(?=[/?]|$)/.test(path)) return path.replace(/^\/?~~/, `/${encodePart(account)}`);
   if (path.startsWith('/')) return path;
+  const [, below] = /^https?:\/\/[^/]+(\/.+)$/is.exec(path) ?? [];
+  if (below !== undefined) throw new UsageError(`"${path}" is a URL, not a path`, { hint: writeLine(typed, isStorage, below) });
   throw new UsageError(`"${path}" does not begin with a slash`, { hint: suggestOwn(typed) });
 }
 

@@ -80,6 +80,7 @@ const call = command({
   run: async (invocation) => {
     assertUnformatted(invocation);
     const { args, options, world } = invocation;
+    if (options.include && invocation.global.jq !== undefined) throw createContradiction('--jq', '--include');
     const method = args.path === undefined ? 'GET' : args.method.toUpperCase();
     const path = args.path ?? args.method;
     if (!methods.includes(method))

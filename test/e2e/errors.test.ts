@@ -211,6 +211,7 @@ describe('the command line', () => {
     [['stor', 'put', 'nothing-here', 'x'], 'nothing-here: no such file or directory'],
     [['stor', 'ls', 'a/../b'], '"." and ".." are not names in the object storage'],
     [['api', 'my'], '"my" does not begin with a slash'],
+    [['api', 'https://cloud.example.com/jill/keys?x=1'], 'is a URL, not a path', "cloud api GET '/jill/keys?x=1'"],
     [['api', 'call', 'get'], 'missing argument PATH', 'cloud api GET /my'],
     [['stor', 'put', '-r', 'my photos'], 'missing argument PATH', "cloud stor put -r 'my photos' NAME"],
     [['stor', 'cp', 'a', 'b', 'my photos'], '/my photos: no such directory', "cloud stor mkdir -p '/demo/stor/my photos'"],

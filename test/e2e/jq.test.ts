@@ -118,6 +118,7 @@ describe('--jq', () => {
     [['images', 'list', '-o', 'yaml'], '--jq filters JSON, not yaml'],
     [['completion', 'bash'], 'prints text'],
     [['stor', 'cat', 'text'], 'Invalid'],
+    [['api', '/my', '-i'], '--jq and --include cannot be combined'],
   ])('is refused for what is not JSON: %j', async (words, why) => {
     const { code, stdout, stderr } = await user.cloud([...words, '--jq', '.']);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(why) as string]);
