@@ -49,6 +49,11 @@ export const alias = group({
           throw new UsageError(`"${first}" is not a command of cloud`, { hint: `cloud alias set ${name} 'images list --os linux'` });
         // Refuses shell syntax, such as a pipe, which would become an argument of the command.
         splitShellWords(line);
+        const placeholder = splitWords(line).find((word) => /^\$(?:\d+|[@*])$/.test(word));
+        if (placeholder !== undefined)
+          throw new UsageError(`an alias has no placeholders such as ${placeholder}: the other arguments follow its line`, {
+            hint: `put the option that takes ${placeholder} at the end of the line, without ${placeholder}`,
+          });
         openAliases(paths.config).set(name, line);
         note(`cloud ${name} now runs cloud ${line}`);
         return wantsRows(invocation) ? record({ name, line }, { id: 'name' }) : undefined;

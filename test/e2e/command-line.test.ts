@@ -101,6 +101,11 @@ test('aliases stand for command lines, and programs on the PATH are commands', a
   expect((await user.here(['alias', 'set', 'images', 'keys list'])).stderr).toContain('"images" is a command of cloud');
   expect((await user.here(['alias', 'set', 'x', 'nonsense'])).code).toBe(2);
   for (const words of [['-q'], ['--profile', 'local'], ['-o', 'json']]) expect((await user.here([...words, 'linux', '-H'])).code).toBe(0);
+  const placeholder = await user.here(['alias', 'set', 'of', 'images list --os "$1"']);
+  expect([placeholder.code, placeholder.stderr]).toEqual([
+    2,
+    expect.stringContaining('no placeholders such as $1: the other arguments follow'),
+  ]);
   const pipe = await user.here(['alias', 'set', 'pipe', 'images list | head']);
   expect([pipe.code, pipe.stderr]).toEqual([2, expect.stringContaining('"|" is shell syntax')]);
   expect(await user.json('alias', 'set', 'mine', 'images list')).toEqual({ name: 'mine', line: 'images list' });
