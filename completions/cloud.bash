@@ -377,7 +377,7 @@ _cloud_place() {
     'profile use') options="$_cloud_shared" ;;
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
-    'env') options="$_cloud_shared" ;;
+    'env') options="--shell $_cloud_shared" ;;
     'local') commands='start stop status run serve try logs seed reset snapshot fork clock faults requests record' options="$_cloud_shared" ;;
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
@@ -771,6 +771,7 @@ _cloud_value() {
     'profile edit/--default-columns') kind=text ;;
     'profile edit/--default-parallel') kind=text ;;
     'profile edit/--unset') kind=text ;;
+    'env/--shell') kind=words choices='sh bash zsh fish' ;;
     'local start/--data') kind=directory ;;
     'local start/--compute-port') kind=text ;;
     'local start/--stor-port') kind=text ;;

@@ -1202,6 +1202,8 @@ function __cloud_valued
             return 0
         case 'profile edit/--unset'
             return 0
+        case 'env/--shell'
+            return 0
         case 'local start/--data'
             return 0
         case 'local start/--compute-port'
@@ -2442,6 +2444,7 @@ complete -c cloud -n '__cloud_at \'profile delete\'' -s y -l yes -d 'Do not ask 
 complete -c cloud -n '__cloud_at \'profile delete\'' -s n -l dry-run -d 'Only show what would be deleted'
 complete -c cloud -n '__cloud_argument \'profile delete\' 0 100000' -a '(__cloud_profiles)'
 complete -c cloud -n '__cloud_at \'profile import\'' -l force -d 'Replace existing profiles of the same names'
+complete -c cloud -n '__cloud_at \'env\'' -l shell -x -a 'sh bash zsh fish' -d 'Shell that reads the output; default sh'
 complete -c cloud -n '__cloud_argument \'env\' 0 0' -a '(__cloud_profiles)'
 complete -c cloud -n '__cloud_below \'local\'' -a start -d 'Start both services on this machine'
 complete -c cloud -n '__cloud_below \'local\'' -a stop -d 'Stop the services; their data stays'

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { lacks } from '../support/witnesses.ts';
+import { quoteShell } from '../../src/base/quote.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useShared } from '../support/shared-service.ts';
 
@@ -21,6 +23,15 @@ test('a profile keeps absolute paths and roles, explains itself, and its exports
     'eval "$(cloud env one)"; eval "$(cloud env two)"; echo "$CLOUD_URL ${CLOUD_USER-none} ${CLOUD_ROLE-none} ${CLOUD_KEY_FILE-none} $CLOUD_STOR_ECDSA"',
   );
   expect(shown.stdout).toBe('https://b.example none none none false\n');
+  const ca = user.write("it's \\a\\ $HOME.pem", '');
+  await user.here(['profile', 'edit', 'two', '--ca', ca]);
+  for (const [shell, line] of [
+    ['bash', 'eval "$(cloud env two)"'],
+    ['fish', 'cloud env two --shell fish | source'],
+  ] as const) {
+    const read = `${line}; printf '%s\\n' "$CLOUD_PROFILE $CLOUD_CA"; env | grep -c CLOUD_USER`;
+    if (!lacks(shell)) expect((await user.shell(`CLOUD_USER=jill ${shell} -c ${quoteShell(read)}`)).stdout).toBe(`two ${ca}\n0\n`);
+  }
   const mixed = await user.shell(
     'export CLOUD_PROFILE=one; eval "$(cloud env two)"; cloud profile get --explain -o tsv -H --columns setting; cloud profile get --explain --profile one -o tsv',
   );

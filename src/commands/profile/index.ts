@@ -1,5 +1,5 @@
 import { command, group, type Context } from '../../cli/command.ts';
-import { flag, maybe, one, text } from '../../cli/parameters.ts';
+import { choice, flag, maybe, one, text } from '../../cli/parameters.ts';
 import { deleteCommand, listCommand } from '../../cli/shapes.ts';
 import { profileSettings, resolveSettings, settings, type Setting } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -173,28 +173,40 @@ export const profile = group({
   commands: { list, get, create, edit, use, delete: remove, import: importProfiles },
 });
 
+/** How a shell sets and removes a variable. */
+const posix = { set: (name: string, value: string) => `export ${name}=${quoteShell(value)}`, unset: (name: string) => `unset ${name}` };
+const fish = {
+  set: (name: string, value: string) => `set -gx ${name} '${value.replaceAll(/[\\']/g, '\\$&')}'`,
+  unset: (name: string) => `set -eg ${name}`,
+};
+
 export const env = command({
   summary: 'Print a profile as shell exports',
   description:
     'The exports include CLOUD_PROFILE, so that a setting that the profile lacks does not come from the current profile. They take precedence over --profile and cloud profile use.',
   arguments: { profile: maybe('Name; default: the current profile', { values: 'profile' }) },
+  options: {
+    shell: choice('Shell that reads the output; default sh', ['sh', 'bash', 'zsh', 'fish'], { placeholder: 'NAME' }),
+  },
   run: async (invocation) => {
-    const { args } = invocation;
+    const { args, options } = invocation;
+    const { set, unset } = options.shell === 'fish' ? fish : posix;
     const chosen = invocation.profiles.read(chosenName(invocation, args.profile));
     const values = resolveSettings({ options: {}, env: {}, profile: chosen });
     const lines = profileSettings.flatMap((name) => {
       const { env: variable, kind, default: usual }: Setting = settings[name];
       if (variable === undefined) return [];
       const sourced = values[name];
-      if (sourced !== undefined && sourced.source !== 'default') return [`export ${variable}=${quoteShell(sourced.value)}`];
+      if (sourced !== undefined && sourced.source !== 'default') return [set(variable, sourced.value)];
       // A setting that the profile lacks must not come from earlier exports, nor, by CLOUD_PROFILE, from the current profile.
-      if (kind === 'flag' || usual !== undefined) return [`export ${variable}=${quoteShell(usual ?? 'false')}`];
-      return [`unset ${variable}`];
+      if (kind === 'flag' || usual !== undefined) return [set(variable, usual ?? 'false')];
+      return [unset(variable)];
     });
-    return plainText([`export CLOUD_PROFILE=${chosen.name}`, ...lines].join('\n'));
+    return plainText([set('CLOUD_PROFILE', chosen.name), ...lines].join('\n'));
   },
   examples: [
     { line: 'eval "$(cloud env work)"', help: 'Use a profile in this shell' },
+    { line: 'cloud env work --shell fish | source', help: 'In fish' },
     { line: 'cloud env > .envrc', help: 'Store the settings for a folder' },
   ],
 });
