@@ -165,6 +165,7 @@ export function printRootHelp(nouns: readonly Noun[], width: number): string {
     ),
     '',
     'Options of every command: cloud help options',
+    'Topics, such as signing and scripting: cloud help --help',
     '',
     'Try everything without an account: cloud local try',
   ];
