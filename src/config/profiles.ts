@@ -61,6 +61,14 @@ function writeValues(values: Profile['values']): Record<string, unknown> {
   return Object.fromEntries(profileSettings.flatMap((name) => (values[name] === undefined ? [] : [[name, typed(name, values[name])]])));
 }
 
+function createAbsentError(name: string, names: readonly string[]): UsageError {
+  const close = nearest(name, names);
+  const there = `there are: ${names.join(', ')}`;
+  const hint =
+    names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
+  return new UsageError(`profile "${name}" does not exist`, { hint });
+}
+
 /**
  * Opens the profiles in a configuration folder. If another user could have written them, there are none.
  * @param refuse called with the reason when the folder cannot be used
@@ -93,25 +101,16 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
       .sort();
   }
 
-  function createAbsentError(name: string): UsageError {
-    const names = list();
-    const close = nearest(name, names);
-    const there = `there are: ${names.join(', ')}`;
-    const hint =
-      names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
-    return new UsageError(`profile "${name}" does not exist`, { hint });
-  }
-
   function read(name: string): Profile {
     const file = fileOf(name);
     const content = readJsonFile(file, 'config');
-    if (content === undefined) throw createAbsentError(name);
+    if (content === undefined) throw createAbsentError(name, list());
     return { name, values: readValues(file, content) };
   }
 
   function requireFile(name: string): string {
     const file = fileOf(name);
-    if (!existsSync(file)) throw createAbsentError(name);
+    if (!existsSync(file)) throw createAbsentError(name, list());
     return file;
   }
 

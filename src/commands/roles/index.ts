@@ -59,7 +59,7 @@ async function readRoleFile({ world }: Pick<Context, 'world'>, file: string): Pr
 function assertSameDefaults(file: string, members: readonly RoleMember[], defaults: readonly unknown[]): void {
   const shown = new Set(defaults.map((login) => String(login).toLowerCase()));
   const active = new Set(members.filter((member) => member.default === true).map(({ login = '' }) => login.toLowerCase()));
-  const [other] = [...shown, ...active].filter((login) => shown.has(login) !== active.has(login));
+  const other = [...shown, ...active].find((login) => shown.has(login) !== active.has(login));
   if (other === undefined) return;
   throw new UsageError(`${file}: members and default_members differ: ${other || 'a member without login'}`, {
     hint: 'set default of each entry of members, and leave out default_members',
