@@ -70,7 +70,7 @@ export function findFirstWord(argv: readonly string[]): number {
     const word = argv[at] ?? '';
     if (word === '--') return -1;
     if (!word.startsWith('-') || word === '-') return at;
-    if (valued().has(word)) at += 1;
+    if (at + 1 < argv.length && valued().has(word)) at += 1;
   }
   return -1;
 }

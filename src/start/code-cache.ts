@@ -87,7 +87,7 @@ export function markStart(path: string): boolean {
     [path, mark].forEach(removeQuietly);
     return false;
   }
-  process.once('exit', remove);
+  process.on('exit', remove);
   // A short command ends before this turn of the event loop. Creating a timer immediately takes as long as creating the marker.
   setImmediate(() => void setTimeout(remove, startTime).unref());
   return true;
