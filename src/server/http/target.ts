@@ -22,6 +22,7 @@ function decodePart(service: ServiceName, part: string): string {
 
 /** `URLSearchParams` would read a malformed sequence literally, and bytes that are not UTF-8 as another character. */
 function parseQuery(service: ServiceName, text: string): URLSearchParams {
+  if (text === '') return new URLSearchParams();
   const malformed = text.split(/[&=]/u).find((part) => quietly(() => decodeURIComponent(part), undefined) === undefined);
   if (malformed === undefined) return new URLSearchParams(text);
   const code = service === 'compute' ? 'BadRequest' : 'InvalidArgumentError';
