@@ -180,12 +180,9 @@ const longRun = 200;
 
 /** Makes a command that needs no cleanup survive signals that it should ignore. Delayed, because most commands end earlier. */
 function keepRunning(): void {
+  const ignore = (): void => findIgnored().forEach((name) => process.on(name, () => undefined));
   // A short command ends before this turn of the event loop, and creates no timer.
-  setImmediate(() => {
-    setTimeout(() => {
-      for (const name of findIgnored()) process.on(name, () => undefined);
-    }, longRun).unref();
-  });
+  setImmediate(() => void setTimeout(ignore, longRun).unref());
 }
 
 /** Creates the signal that interrupts the program. Until it is first used, no work needs cleanup, and signals have their default effect. */
