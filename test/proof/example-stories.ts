@@ -200,7 +200,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
       'cloud profile create work --url https://cloud.example.com --account jill --key-id SHA256:3n0kmy...': 'address and key are made up',
     },
   },
-  env: { prepare: profiles },
+  env: { prepare: profiles, shells: { 'cloud env work --shell fish | source': 'fish --no-config' } },
   server: { left: Object.fromEntries(listExamples(server).map((line) => [line, databaseReason])) },
   local: {
     prepare: `${programs}; cloud local stop -q; cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null`,
