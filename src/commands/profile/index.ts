@@ -177,7 +177,8 @@ export const profile = group({
 const posix = { set: (name: string, value: string) => `export ${name}=${quoteShell(value)}`, unset: (name: string) => `unset ${name}` };
 const fish = {
   set: (name: string, value: string) => `set -gx ${name} '${value.replaceAll(/[\\']/g, '\\$&')}'`,
-  unset: (name: string) => `set -eg ${name}`,
+  // The removal of a variable that is not set fails.
+  unset: (name: string) => `set -eg ${name}; or true`,
 };
 
 export const env = command({
