@@ -45,7 +45,7 @@ test('each file counts as 4 KiB at least: a file system has a limited number of 
   expect(await measure()).toBeGreaterThanOrEqual(least * 4096);
 });
 
-test('unlinked files in descriptors that were sent and not received count', { timeout: 30_000 }, async () => {
+test('unlinked files in descriptors that were sent and not received count', { timeout: 60_000 }, async () => {
   const size = 64 * 1024 * 1024;
   const code = `
 import os, socket, sys, time
@@ -59,11 +59,20 @@ os.fsync(f); os.close(f)
 sys.stdout.write('written\\n'); sys.stdout.flush()
 time.sleep(60)
 `;
-  await beside('python3', ['-c', code, directory], async (pid) => {
-    const measure = createDiskMeter(pid, directory, 2 * size);
-    // Other programs may use the same disk.
-    await expect.poll(measure, { timeout: 20_000, interval: 100 }).toBeGreaterThan(size * 0.9);
-  });
+  // The meter compares the free space of the disk: what others delete meanwhile hides what is written.
+  const attempt = async (left: number): Promise<void> => {
+    const timeout = left === 0 ? 20_000 : 4000;
+    try {
+      await beside('python3', ['-c', code, directory], async (pid) => {
+        const measure = createDiskMeter(pid, directory, 2 * size);
+        await expect.poll(measure, { timeout, interval: 100 }).toBeGreaterThan(size * 0.9);
+      });
+    } catch (error) {
+      if (left === 0) throw error;
+      await attempt(left - 1);
+    }
+  };
+  await attempt(4);
 });
 
 test('many descriptors of many processes are refused, and other work goes on meanwhile', { timeout: 30_000 }, async () => {
