@@ -14,28 +14,28 @@ export interface Attempts {
 /** Failures of some of several items. */
 interface Failures {
   report(error: unknown, item?: string): Promise<void>;
-  /** @throws {PartialError} when something failed */
-  finish(ending?: string): void;
+  /** @param items their number and what they are: `3 datacenters` @throws {PartialError} when one of `total` items failed */
+  finish(total: number, items?: string, ending?: string): void;
 }
 
-/** Reports and counts failures of `total` items. @param noun what these are */
-export function countFailures({ fail }: Pick<Context, 'fail'>, total: number, noun = ''): Failures {
+/** Reports and counts failures of items. */
+export function countFailures({ fail }: Pick<Context, 'fail'>): Failures {
   let [failed, lastCode] = [0, 0];
   return {
     report: async (error, item) => {
       failed += 1;
       lastCode = await fail(error, item);
     },
-    finish: (ending = '') => {
+    finish: (total, items = String(total), ending = 'failed') => {
       if (failed === 0) return;
-      throw new PartialError(`${failed} of ${total}${noun} failed${ending}`, failed === total ? { allFailed: lastCode } : {});
+      throw new PartialError(`${failed} of ${items} ${ending}`, failed === total ? { allFailed: lastCode } : {});
     },
   };
 }
 
 /** Tracks failures of `total` items: reports each failure, but throws that of an only item. */
 export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): Attempts {
-  const failures = countFailures({ fail }, total);
+  const failures = countFailures({ fail });
   async function each<T, R>(items: readonly T[], step: (item: T) => Promise<R>): Promise<R[]> {
     const results = [];
     for (const item of items) {
@@ -44,7 +44,7 @@ export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): 
       } catch (error) {
         if (total === 1 || error instanceof InterruptedError) throw error;
         await failures.report(error);
-        if (error instanceof SilentServiceError) failures.finish('; stopped because the service does not respond');
+        if (error instanceof SilentServiceError) failures.finish(total, undefined, 'failed; stopped because the service does not respond');
       }
     }
     return results;
@@ -53,8 +53,8 @@ export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): 
     each,
     rows: async function* rows(items, step) {
       for (const item of items) yield* await each([item], step);
-      failures.finish();
+      failures.finish(total);
     },
-    finish: () => failures.finish(),
+    finish: () => failures.finish(total),
   };
 }

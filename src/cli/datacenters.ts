@@ -71,7 +71,7 @@ export async function* readEverywhere<C extends Context>(
       return { error };
     }
   });
-  const failures = countFailures(invocation, datacenters.length, ' datacenters');
+  const failures = countFailures(invocation);
   for (const [at, { name: dc }] of datacenters.entries()) {
     const outcome = await asked[at];
     if (outcome === undefined) continue;
@@ -82,5 +82,5 @@ export async function* readEverywhere<C extends Context>(
     if (outcome.error instanceof InterruptedError) throw outcome.error;
     await failures.report(outcome.error, dc);
   }
-  failures.finish();
+  failures.finish(datacenters.length, `${datacenters.length} datacenters`);
 }

@@ -109,7 +109,7 @@ async function* promoteTo(
 /** Imports an image with its origins into several datacenters, one after the other. @throws {PartialError} at the end if some failed */
 export async function* promoteEverywhere(context: Context, promotion: Promotion, dryRun: boolean): AsyncGenerator<Promoted> {
   const { targets } = promotion;
-  const failures = countFailures(context, targets.length, ' datacenters');
+  const failures = countFailures(context);
   for (const target of targets) {
     try {
       yield* promoteTo(target, promotion, dryRun);
@@ -118,7 +118,7 @@ export async function* promoteEverywhere(context: Context, promotion: Promotion,
       await failures.report(error, target.name);
     }
   }
-  failures.finish();
+  failures.finish(targets.length, `${targets.length} datacenters`);
 }
 
 const verbs = { imported: 'Imported', present: 'Already present:', missing: 'Would import' };

@@ -1,7 +1,8 @@
 import type { Context } from '../../cli/command.ts';
+import { countFailures } from '../../cli/attempts.ts';
 import { isForbidden } from '../../cli/shapes.ts';
 import { countOf } from '../../base/count.ts';
-import { isMissing, PartialError } from '../../base/errors.ts';
+import { isMissing } from '../../base/errors.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
@@ -36,8 +37,9 @@ interface OutputReader {
   finish(): void;
 }
 
-export function createOutputReader({ fail }: Pick<Context, 'fail'>): OutputReader {
-  let [failed, total, lastCode] = [0, 0, 0];
+export function createOutputReader(context: Pick<Context, 'fail'>): OutputReader {
+  const failures = countFailures(context);
+  let total = 0;
   return {
     attempt: async (read) => {
       total += 1;
@@ -45,15 +47,11 @@ export function createOutputReader({ fail }: Pick<Context, 'fail'>): OutputReade
         return await read();
       } catch (error) {
         if (!isMissing(error) && !isForbidden(error)) throw error;
-        failed += 1;
-        lastCode = await fail(error);
+        await failures.report(error);
         return undefined;
       }
     },
-    finish: () => {
-      if (failed === 0) return;
-      throw new PartialError(`${failed} of ${countOf(total, 'output')} cannot be read`, failed === total ? { allFailed: lastCode } : {});
-    },
+    finish: () => failures.finish(total, countOf(total, 'output'), 'cannot be read'),
   };
 }
 

@@ -50,7 +50,7 @@ async function* setTree(context: Context, resource: Resource, roles: readonly st
   const { compute, account } = context;
   const wanted = [...new Set(roles)];
   const paths = await listTree(context, resource);
-  const failures = countFailures(context, paths.length);
+  const failures = countFailures(context);
   for (const path of paths) {
     const target = requestPath({ path }, account);
     checkInterrupted(context.world.interrupted);
@@ -60,7 +60,7 @@ async function* setTree(context: Context, resource: Resource, roles: readonly st
       await failures.report(error, `/${target}`);
     }
   }
-  failures.finish();
+  failures.finish(paths.length);
 }
 
 /** The commands that change tags return these fields. */
