@@ -9,7 +9,7 @@ import { countRows } from '../store/count-rows.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { assertWithinLimit } from '../limit.ts';
-import { assertMd5 } from '../storage/headers.ts';
+import { assertMd5, assertSameMd5 } from '../storage/headers.ts';
 import { assertQuotaLeft } from '../storage/quota.ts';
 import type { JobEngine } from './engine.ts';
 import { refuseState, requireJob, requireLockedJob } from './find.ts';
@@ -35,7 +35,8 @@ export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof stor
     await assertQuotaLeft(call.store.db, call);
     let added = 0;
     try {
-      for await (const { lines, isLast } of readBatches(checkMd5(body, md5))) {
+      const chunks = body instanceof Uint8Array ? streamOf(body) : body;
+      for await (const { lines, isLast } of readBatches(md5 === undefined ? chunks : checkMd5(chunks, md5))) {
         const ends = isLast && end === 'true';
         if (lines.length > 0 || ends) await addInputs(call, id, lines, ends);
         added += lines.length;
@@ -104,15 +105,13 @@ async function addInputs(call: Call, id: string, lines: readonly string[], ends:
 }
 
 /** The chunks of a body. @throws {ApiError} 400 `ContentMD5Mismatch` at its end, if its MD5 is not the expected one */
-async function* checkMd5(body: ByteStream | Uint8Array, expected: string | undefined): ByteStream & AsyncGenerator<Uint8Array> {
+async function* checkMd5(body: ByteStream, expected: string): ByteStream & AsyncGenerator<Uint8Array> {
   const hash = createHash('md5');
-  for await (const chunk of body instanceof Uint8Array ? streamOf(body) : body) {
+  for await (const chunk of body) {
     hash.update(chunk);
     yield chunk;
   }
-  const actual = hash.digest('base64');
-  if (expected !== undefined && actual !== expected)
-    throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${expected}, but the MD5 of the bytes received is ${actual}`);
+  assertSameMd5(expected, hash.digest('base64'));
 }
 
 interface Batch {

@@ -81,6 +81,12 @@ export function assertMd5(contentMd5: string | undefined): void {
     throw new ApiError(400, 'BadRequest', `content-md5 is "${contentMd5}": it must be the Base64 of 16 bytes`);
 }
 
+/** @throws 400 `ContentMD5Mismatch` if a body was sent with the MD5 of other bytes */
+export function assertSameMd5(contentMd5: string | undefined, received: string): void {
+  if (contentMd5 !== undefined && contentMd5 !== received)
+    throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${contentMd5}, but the MD5 of the bytes received is ${received}`);
+}
+
 /** True if text is the Base64 of an MD5. */
 export function isMd5(text: string): boolean {
   return /^[A-Za-z0-9+/]{22}==$/.test(text) && Buffer.from(text, 'base64').length === 16;

@@ -21,7 +21,7 @@ import {
   uncountedChildren,
   type Found,
 } from './entries.ts';
-import { assertMd5, chooseObjectHeaders, describeVersion, readCopies } from './headers.ts';
+import { assertMd5, assertSameMd5, chooseObjectHeaders, describeVersion, readCopies } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags, readNamedTags } from './roles.ts';
@@ -155,13 +155,13 @@ export async function storeChecked(
   const { contentMd5, length } = input;
   assertMd5(contentMd5);
   const bytes = await storeBody(store, input.body, { limit, length, ...(now !== undefined && { now }) });
-  if (contentMd5 !== undefined && contentMd5 !== bytes.md5) {
+  try {
+    assertSameMd5(contentMd5, bytes.md5);
+    if (length !== undefined && length !== bytes.size)
+      throw new ApiError(400, 'BadRequest', `content-length is ${length}, but ${bytes.size} bytes were received`);
+  } catch (error) {
     await store.bytes.remove(bytes.id);
-    throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${contentMd5}, but the MD5 of the bytes received is ${bytes.md5}`);
-  }
-  if (length !== undefined && length !== bytes.size) {
-    await store.bytes.remove(bytes.id);
-    throw new ApiError(400, 'BadRequest', `content-length is ${length}, but ${bytes.size} bytes were received`);
+    throw error;
   }
   return bytes;
 }
