@@ -17,9 +17,6 @@ import { isSameState, readState, type FileState } from './file-state.ts';
 /** Temporary files of this program; never part of a tree. */
 export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})(?:\.(.+))?\.part$/s;
 
-/** The checksum in the names that this program creates: names of other files practically never match it. */
-const checkOf = digestText;
-
 /** Milliseconds without a write after which a file counts as abandoned even if its process seems to live: PIDs are reused. */
 const longestSilence = 600_000;
 
@@ -60,11 +57,15 @@ function beginOf(name: string): string {
   return shown;
 }
 
-/** A temporary name unique to this process that also shows the target's name. @param etag absent if no later run can resume the file */
+/**
+ * A temporary name unique to this process that also shows the target's name. It contains a checksum, which names of other files practically
+ * never match.
+ * @param etag absent if no later run can resume the file
+ */
 export function nameUnfinished(file: string, etag: string | undefined, { own }: Processes): string {
   const name = basename(file);
   const start = `${nameVersion(name, etag)}${own}-${randomHex(4)}`;
-  return `${file.slice(0, file.length - name.length)}${start}${checkOf(start)}.${beginOf(name)}.part`;
+  return `${file.slice(0, file.length - name.length)}${start}${digestText(start)}.${beginOf(name)}.part`;
 }
 
 /** Size in bytes of an unfinished file of this user; 0 when it is missing, a link, or somebody else's. */
@@ -79,7 +80,7 @@ export function isOwnUnfinished(file: string): boolean {
   const [, start, , check] = unfinishedName.exec(basename(file)) ?? [];
   const stats = lstatSync(file, { throwIfNoEntry: false });
   const isOwn = stats?.isFile() === true && (process.getuid === undefined || stats.uid === process.getuid());
-  return isOwn && start !== undefined && check === checkOf(start);
+  return isOwn && start !== undefined && check === digestText(start);
 }
 
 function isLeft(file: string, pid: number, { own, isAlive }: Processes): boolean {
