@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { createPauses } from '../../base/pauses.ts';
 import type { Schema } from './schema.ts';
 
 /** The rows to read, and the size of a page. */
@@ -11,7 +12,10 @@ interface Page<Row> {
   readonly columns?: readonly (keyof Row & string)[];
 }
 
-/** Reads rows of a table in the order of their key, page by page: the memory used does not depend on their number. */
+/**
+ * Reads rows of a table in the order of their key, page by page: the memory used does not depend on their number. SQLite returns pages
+ * without waiting for anything, so that other requests get their turn between pages.
+ */
 export async function* readPages<Row extends object>(
   db: Kysely<Schema>,
   table: keyof Schema,
@@ -19,6 +23,7 @@ export async function* readPages<Row extends object>(
 ): AsyncGenerator<readonly Row[]> {
   const list = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)));
   const selected = columns === undefined ? sql`*` : list(columns);
+  const pause = createPauses();
   for (let after = sql`true`; ;) {
     const { rows } = await sql<Row>`
       select ${selected} from ${sql.table(table)} where ${where} and ${after} order by ${list(key)} limit ${size}`.execute(db);
@@ -26,6 +31,7 @@ export async function* readPages<Row extends object>(
     if (last === undefined) return;
     yield rows;
     if (rows.length < size) return;
+    await pause();
     after = sql`(${list(key)}) > (${sql.join(key.map((name) => last[name]))})`;
   }
 }

@@ -5,11 +5,13 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
 import { LocalError } from '../../../src/base/errors.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import { openStore, type FileStore } from '../../../src/server/store/open.ts';
+import { readPages } from '../../../src/server/store/read-pages.ts';
 import { openNewStore } from '../../support/new-store.ts';
 
 let dir = '';
@@ -242,4 +244,20 @@ test('kill -9 in the middle of writing keeps every acknowledged write, whole', a
   } finally {
     await survivor.close();
   }
+});
+
+test('reading very many rows one after the other leaves turns to others', async () => {
+  await sql`
+    insert into networks (id, name) select value, 'n' from (
+      with recursive numbers(value) as (select 1 union all select value + 1 from numbers where value < 50000) select value from numbers)`.execute(
+    store.db,
+  );
+  let turns = 0;
+  const others = setInterval(() => (turns += 1), 1);
+  let count = 0;
+  for await (const rows of readPages<{ id: string }>(store.db, 'networks', { key: ['id'], where: sql`true`, size: 1000 }))
+    count += rows.length;
+  clearInterval(others);
+  expect(count).toBe(50_000);
+  expect(turns).toBeGreaterThan(0);
 });
