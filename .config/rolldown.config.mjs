@@ -86,6 +86,7 @@ const groups = [
   group(
     'session',
     'session/(context|connect|endpoints|senders|sign|trace|voice)',
+    'base/fingerprint',
     'client/[a-z-]+',
     'http/[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { UsageError } from '../base/errors.ts';
+import { fingerprintOf, separatePairs } from '../base/fingerprint.ts';
 
 /** The two fingerprints of a public key. */
 export interface Fingerprints {
@@ -12,7 +13,7 @@ export interface Fingerprints {
 /** Fingerprints of a key in OpenSSH's binary form. The services identify keys by MD5, so SHA256 is computed only when it is read. */
 export function computeFingerprints(blob: Uint8Array): Fingerprints {
   return {
-    md5: hash('md5', blob, 'hex').replace(/..(?!$)/g, '$&:'),
+    md5: fingerprintOf(blob),
     get sha256() {
       return `SHA256:${hash('sha256', blob, 'base64').replace(/=+$/, '')}`;
     },
@@ -26,11 +27,7 @@ export function computeFingerprints(blob: Uint8Array): Fingerprints {
 export function readFingerprint(text: string): string {
   const trimmed = text.trim();
   const hexadecimal = /^(?:md5:)?((?:[0-9a-f]{2}:){15}[0-9a-f]{2}|[0-9a-f]{32})$/i.exec(trimmed)?.[1];
-  if (hexadecimal !== undefined)
-    return hexadecimal
-      .toLowerCase()
-      .replaceAll(':', '')
-      .replace(/..(?!$)/g, '$&:');
+  if (hexadecimal !== undefined) return separatePairs(hexadecimal.toLowerCase().replaceAll(':', ''));
   const base64 = /^sha256:([A-Za-z0-9+/]{43})=?$/i.exec(trimmed)?.[1];
   if (base64 !== undefined) return `SHA256:${base64}`;
   throw new UsageError(`"${text}" is not the fingerprint of a key: MD5 (aa:bb:...) or SHA256 (SHA256:...)`, {

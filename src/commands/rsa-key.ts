@@ -1,4 +1,5 @@
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { fingerprintOf } from '../base/fingerprint.ts';
 
 /** A temporary key pair. */
 export interface TemporaryKey {
@@ -28,6 +29,5 @@ export function makeTemporaryKey(): TemporaryKey {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
   const wire = writeWire(n, e);
-  const digest = createHash('md5').update(wire).digest('hex');
-  return { privateKey, openssh: `ssh-rsa ${wire.toString('base64')}`, md5: (digest.match(/../g) ?? []).join(':') };
+  return { privateKey, openssh: `ssh-rsa ${wire.toString('base64')}`, md5: fingerprintOf(wire) };
 }
