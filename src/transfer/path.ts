@@ -8,6 +8,12 @@ export interface RemotePath {
   path: string;
 }
 
+/** Reads `PROFILE/stor:PATH`, or `stor:PATH` of the current profile; undefined for any other text. */
+export function readPlace(text: string): { profile: string | undefined; path: string } | undefined {
+  const [, profile, path = ''] = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:.*)$/s.exec(text) ?? [];
+  return path === '' ? undefined : { profile, path };
+}
+
 /** A hint for a path with dots: most likely the name without them was meant. */
 function adviseOnDots(text: string): string {
   const plain = text.replace(/^(?:\.{1,2}\/+)+/, '');
@@ -18,9 +24,15 @@ function adviseOnDots(text: string): string {
 /**
  * Reads a path as typed: `/login/stor/a` is absolute, `~~/stor/a` is below the account, anything else is below `/<account>/stor`. A leading
  * `stor:` is always allowed.
- * @throws {UsageError} for a path that names nothing in the storage
+ * @throws {UsageError} for a path that names nothing in the storage, and for `PROFILE/stor:PATH`, a path in that of another profile
  */
 export function readRemotePath(text: string, account: string): RemotePath {
+  const { profile, path } = readPlace(text) ?? {};
+  if (profile !== undefined) {
+    throw new UsageError(`${text} is a path of the profile ${profile}, which only cp, sync and diff accept`, {
+      hint: `use ${quoteShell(path ?? '')} with --profile ${profile}; for your own directory ${profile}: ${quoteShell(`stor:${text}`)}`,
+    });
+  }
   const typed = text.replace(/^stor:/, '');
   if (typed.includes('\0')) throw new UsageError(`${JSON.stringify(text)}: a path cannot contain NUL`);
   if (/\p{Surrogate}/u.test(typed)) throw new UsageError(`${JSON.stringify(text)}: a path cannot contain half of a surrogate pair`);

@@ -85,11 +85,22 @@ describe('PROFILE/stor:PATH', () => {
     await run('mkdir', 'into', '--profile', 'far');
     expect(await run('cp', '-r', 'local/stor:tree', 'far/stor:into')).toMatchObject({ code: 0 });
     expect(await describeTree('far', 'into/tree')).toEqual(await describeTree('local', 'tree'));
-    expect(await run('cp', '-r', 'tree', 'far/stor:whole')).toMatchObject({ code: 0 });
+    expect(await run('cp', '-r', 'stor:tree', 'far/stor:whole')).toMatchObject({ code: 0 });
     expect(await describeTree('far', 'whole')).toEqual(await describeTree('local', 'tree'));
     expect(await run('cp', 'local/stor:tree/typed', 'far/stor:one')).toMatchObject({ code: 0 });
     expect(await user.json('stor', 'stat', 'one', '--profile', 'far', '--columns', 'contentType')).toEqual({ contentType: 'text/x-own' });
     expect((await run('cp', 'local/stor:tree', 'far/stor:x')).code).toBe(2);
+  });
+
+  it('cp takes it beside a local path, as sync does, and mv refuses it', async () => {
+    expect(await run('cp', 'tree/a.txt', 'far/stor:from-here')).toMatchObject({ code: 0 });
+    expect((await run('cp', 'far/stor:from-here', '-')).stdout).toBe('a.txt');
+    expect(await run('cp', '-r', 'far/stor:tree/sub', 'copied-down')).toMatchObject({ code: 0 });
+    expect(readdirSync(join(user.home, 'copied-down')).toSorted()).toEqual(['c.bin', 'empty', 'linked', 'other']);
+    expect(await run('cp', 'far/stor:from-here', 'stor:tree/typed', 'copied-down')).toMatchObject({ code: 2 });
+    const moved = await run('mv', 'far/stor:from-here', 'moved');
+    expect(moved.code).toBe(2);
+    expect(moved.stderr).toContain('far/stor:from-here is a path of the profile far, which only cp, sync and diff accept');
   });
 
   it.each([

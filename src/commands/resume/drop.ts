@@ -5,7 +5,8 @@ import { ApiError, UsageError } from '../../base/errors.ts';
 import type { Entry, Unfinished } from '../../config/journal.ts';
 import { removeUnfinished } from '../../transfer/local/leftovers.ts';
 import { dropUploads } from '../../transfer/upload/leftovers.ts';
-import { openProfile, readPlace } from '../stor/sides.ts';
+import { readPlace } from '../../transfer/path.ts';
+import { openProfile } from '../stor/sides.ts';
 import { openThere } from './go-on.ts';
 
 /** Kinds of work that may write files on this machine. */

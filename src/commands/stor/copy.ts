@@ -91,13 +91,13 @@ export const copy = command({
   options: copyOptions,
   run: async (invocation) => {
     const { args, options, resumed } = invocation;
+    const direction = findDirection(args.path);
+    if (direction === 'up') return await copyUp(invocation, args.path, options);
+    if (direction === 'down') return await copyDown(invocation, args.path, options);
     if (args.path.some(namesProfile)) {
       const { copyAcross } = await import('./copy-across.ts');
       return await copyAcross(invocation, args.path, options);
     }
-    const direction = findDirection(args.path);
-    if (direction === 'up') return await copyUp(invocation, args.path, options);
-    if (direction === 'down') return await copyDown(invocation, args.path, options);
     if (resumed) return await copyTargets(invocation, readTargets(resumed, invocation.account), resumed.placed.length === 1);
     const hasList = options.pathsFrom !== undefined;
     const { sources: words, target } = splitWords(args.path, hasList);

@@ -6,7 +6,7 @@ import { adviseOnFile } from '../../base/absent-file.ts';
 import { UsageError } from '../../base/errors.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { assertNothingElse } from '../../transfer/local/folders.ts';
-import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { printRemotePath, readPlace, readRemotePath } from '../../transfer/path.ts';
 import { locate } from '../../transfer/sync/decide.ts';
 import { printLocation } from '../../transfer/sync/steps.ts';
 import type { Origin, Side } from '../../transfer/sync/tree.ts';
@@ -22,12 +22,6 @@ export interface Sides {
 
 /** Number of connections for reading from another service. */
 const readingConnections = 18;
-
-/** Reads `PROFILE/stor:PATH`, or `stor:PATH` of the current profile; undefined for a local path. */
-export function readPlace(word: string): { profile: string | undefined; path: string } | undefined {
-  const [, profile, path = ''] = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:.*)$/s.exec(word) ?? [];
-  return path === '' ? undefined : { profile, path };
-}
 
 /** True if an argument names a path with a profile. */
 export function namesProfile(word: string): boolean {

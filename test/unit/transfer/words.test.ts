@@ -90,12 +90,13 @@ test('paths as people type them', () => {
   const read = (text: string): string => printRemotePath(readRemotePath(text, 'demo'));
   expect(read('logs//a.gz/')).toBe('/demo/stor/logs/a.gz');
   expect(read('stor:logs')).toBe('/demo/stor/logs');
+  expect(read('stor:east/stor:a')).toBe('/demo/stor/east/stor:a');
   expect(read('~~/public/a')).toBe('/demo/public/a');
   expect(read('/other/stor/x')).toBe('/other/stor/x');
   expect(read('😀')).toBe('/demo/stor/😀');
   expect(() => read('\ud800')).toThrow(UsageError);
   expect(read('')).toBe('/demo/stor');
-  for (const bad of ['a/../b', '..', './a', 'a\0b', '/']) expect(() => read(bad)).toThrow(UsageError);
+  for (const bad of ['a/../b', '..', './a', 'a\0b', '/', 'east/stor:a']) expect(() => read(bad)).toThrow(UsageError);
 });
 
 test('times of other tools and parts directories are read', () => {
