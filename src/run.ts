@@ -193,9 +193,10 @@ export async function run(world: World): Promise<number> {
     const isAbort = error instanceof Error && error.name === 'AbortError' && world.interrupted.aborted;
     const explanation = explain(isAbort ? new InterruptedError('interrupted', { cause: error }) : await refine(error));
     const message = item === undefined ? explanation.message : `${item}: ${explanation.message}`;
+    const hint = explanation.hint === undefined ? undefined : (await import('./cli/hint.ts')).repeatConnection(explanation.hint, globals);
     const err = world.stderr;
     await reportError(
-      { ...explanation, message },
+      { ...explanation, message, ...(hint !== undefined && { hint }) },
       { command: printLine(world.argv), format: chooseFormat(globals), colour: isColoured(globals, world, 'stderr'), err },
     );
     if (world.env['CLOUD_DEBUG'] === '1' && error instanceof Error) err.stream.write(`${error.stack ?? ''}\n`);

@@ -1,4 +1,5 @@
-import { InterruptedError, UsageError } from '../base/errors.ts';
+import { CloudError, InterruptedError, setHint, UsageError } from '../base/errors.ts';
+import { quoteShell } from '../base/quote.ts';
 import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';
@@ -53,6 +54,15 @@ export async function chooseDatacenters<C extends Context>(invocation: C, words:
 
 type Outcome = { readonly rows: Row[] } | { readonly error: unknown };
 
+/** Adds `--dc` to the commands of a hint that list what a datacenter has. */
+function repeatDatacenter(error: unknown, dc: string): unknown {
+  if (!(error instanceof CloudError) || error.hint === undefined) return error;
+  return setHint(
+    error,
+    error.hint.replaceAll(/^cloud [a-z]+ list$/gm, (line) => `${line} --dc ${quoteShell(dc)}`),
+  );
+}
+
 /**
  * Reads from all datacenters concurrently; yields the rows in the order of the datacenters, with the datacenter's name as `dc`. Reports
  * those that fail and continues with the others. @throws {PartialError} at the end when a datacenter failed
@@ -80,7 +90,7 @@ export async function* readEverywhere<C extends Context>(
       continue;
     }
     if (outcome.error instanceof InterruptedError) throw outcome.error;
-    await failures.report(outcome.error, dc);
+    await failures.report(repeatDatacenter(outcome.error, dc), dc);
   }
   failures.finish(datacenters.length, `${datacenters.length} datacenters`);
 }

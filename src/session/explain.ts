@@ -16,6 +16,7 @@ import { adviseOnFile } from '../base/absent-file.ts';
 import { quoteShell } from '../base/quote.ts';
 import { storage as operations } from '../api/storage.ts';
 import type { Context } from '../cli/command.ts';
+import { findFirstWord } from '../cli/tree.ts';
 import { NoProfileError } from './endpoints.ts';
 
 /** The service's message when a sub-user lacks a permission: the path as the request has it, percent-encoded, and the action. */
@@ -100,14 +101,20 @@ function explainNoProfile(error: NoProfileError, names: readonly string[]): Usag
   });
 }
 
-/** Appends the typed arguments to a hint that ends with a command and an option, such as `cloud stor put -r`, so that it can be copied. */
+/**
+ * Completes a hint that ends with a command and an option, such as `cloud stor put -r`, by the typed arguments, so that it can be copied.
+ * `cp` does what `put` and `get` do, and has their options.
+ */
 function completeHint(error: CloudError, argv: readonly string[]): CloudError {
-  const [, command, option] = / ?cloud ((?:[a-z]+ )+)(-[a-z])$/.exec(error.hint ?? '') ?? [];
+  const [whole = '', command, option] = /cloud ((?:[a-z]+ )+)(-[a-z])$/.exec(error.hint ?? '') ?? [];
   if (command === undefined || option === undefined) return error;
+  const start = findFirstWord(argv);
   const words = command.trim().split(' ');
-  if (words.some((word, at) => argv[at] !== word)) return error;
-  const given = argv.slice(words.length).map(quoteShell);
-  return setHint(error, `${error.hint ?? ''} ${given.join(' ')}`);
+  const typed = argv.slice(start, start + words.length);
+  const isCopy = typed.join(' ') === 'stor cp' && /^stor (?:put|get)$/.test(words.join(' '));
+  if (start < 0 || (!isCopy && words.some((word, at) => typed[at] !== word))) return error;
+  const line = ['cloud', ...argv.slice(0, start), ...typed, option, ...argv.slice(start + words.length)].map(quoteShell).join(' ');
+  return setHint(error, `${error.hint?.slice(0, -whole.length)}${line}`);
 }
 
 /** Hints for errors that are the same for every command. */

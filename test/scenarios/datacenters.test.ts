@@ -91,3 +91,16 @@ test('a datacenter that cannot be reached is named, and the others are shown', a
   expect([code, stdout]).toEqual([5, 'west    compute\nwest    storage\nwest-2  compute\nwest-2  storage\n']);
   expect(stderr).toMatch(/east: .*\n.*1 of 3 datacenters failed/s);
 });
+
+test('a hint names the profile and the datacenter that the command asked', async () => {
+  const { stderr } = await user.here(west('keys', 'get', 'nothere', '--dc', 'west'));
+  expect(stderr).toContain('\nhint: cloud --profile west keys list --dc west\n');
+});
+
+test('-o name of a datacenter or a service prints its name', async () => {
+  for (const words of [
+    ['datacenters', 'get', 'east'],
+    ['services', 'get', 'storage'],
+  ])
+    expect((await user.here(west(...words, '-o', 'name'))).stdout).toBe(`${words[2]}\n`);
+});

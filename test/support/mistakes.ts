@@ -90,6 +90,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
     '/demo/stor/nodir does not exist: create the directory first (DirectoryDoesNotExist)',
     'to create the parent directories: cloud stor put -p docs/a.txt nodir/x',
   ],
+  ['--profile local stor cp docs stor:y', 'docs is a directory', 'to upload a tree: cloud --profile local stor cp -r docs stor:y'],
   ['stor put docs/a.txt', 'missing argument PATH', 'cloud stor put docs/a.txt NAME'],
   ['stor put nothere x', 'HOME/nothere: no such file or directory', 'ls HOME'],
   [
@@ -239,7 +240,8 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ["alias set images 'keys list'", '"images" is a command of cloud', "choose another name: cloud alias set my-images 'keys list'"],
   ['alias delete nothere', 'alias "nothere" does not exist', 'cloud alias list'],
   ['help option', '"option" is not a topic', 'cloud help options'],
-  ['help imges', '"imges" is not a command of cloud', 'cloud images'],
+  ['help imges', '"imges" is not a command of cloud', 'cloud help images'],
+  ['images get nothere --profile local', 'image "nothere" does not exist', 'cloud --profile local images list'],
   ['api call GET', 'missing argument PATH', 'cloud api GET /my'],
   ['api call FETCH /my/keys', '"FETCH" is not an HTTP method', 'there are GET, HEAD, PUT, POST, DELETE, OPTIONS, PATCH'],
   ['mpu get nothere', 'multipart upload "nothere" does not exist', 'cloud mpu list'],

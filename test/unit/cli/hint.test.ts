@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { repeatConnection } from '../../../src/cli/hint.ts';
+
+const given = { profile: 'my east', user: 'jill', timeout: '3s', insecure: true };
+
+test.each([
+  ['cloud images list', "cloud --profile 'my east' --insecure images list"],
+  ['did you mean b?\ncloud keys list', "did you mean b?\ncloud --profile 'my east' --insecure keys list"],
+  ['to create it: cloud stor mkdir -p a', "to create it: cloud --profile 'my east' --insecure stor mkdir -p a"],
+  ['again: cloud stor put -p a b --profile=x', 'again: cloud --insecure stor put -p a b --profile=x'],
+  ['cloud stor get --help', 'cloud stor get --help'],
+  ['cloud profile list', 'cloud profile list'],
+  ['cloud resume 3f', 'cloud resume 3f'],
+  ['use cloud stor put or cp', 'use cloud stor put or cp'],
+])('the hint "%s" is "%s" with --profile and --insecure', (hint, repeated) => {
+  expect(repeatConnection(hint, given)).toBe(repeated);
+  expect(repeatConnection(hint, {})).toBe(hint);
+});
