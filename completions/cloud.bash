@@ -31,7 +31,7 @@ _cloud_enter() {
     '/version') place='version' ;;
     '/alias'|'/aliases') place='alias' ;;
     '/completion') place='completion' ;;
-    '/help') place='' ;;
+    '/help') place='help' ;;
     'account/get'|'account/show') place='account get' ;;
     'account/update') place='account update' ;;
     'account/limits') place='account limits' ;;
@@ -214,6 +214,49 @@ _cloud_enter() {
     'completion/bash') place='completion bash' ;;
     'completion/zsh') place='completion zsh' ;;
     'completion/fish') place='completion fish' ;;
+    'help/account'|'help/accounts') place='account' ;;
+    'help/keys'|'help/key') place='keys' ;;
+    'help/users'|'help/user') place='users' ;;
+    'help/roles'|'help/role') place='roles' ;;
+    'help/policies'|'help/policy') place='policies' ;;
+    'help/rbac') place='rbac' ;;
+    'help/images'|'help/image') place='images' ;;
+    'help/packages'|'help/package') place='packages' ;;
+    'help/datacenters'|'help/datacenter') place='datacenters' ;;
+    'help/services'|'help/service') place='services' ;;
+    'help/stor'|'help/storage') place='stor' ;;
+    'help/mpu'|'help/uploads') place='mpu' ;;
+    'help/jobs'|'help/job') place='jobs' ;;
+    'help/resume') place='resume' ;;
+    'help/ping') place='ping' ;;
+    'help/api') place='api' ;;
+    'help/url') place='url' ;;
+    'help/profile'|'help/profiles') place='profile' ;;
+    'help/env') place='env' ;;
+    'help/local') place='local' ;;
+    'help/server') place='server' ;;
+    'help/conformance') place='conformance' ;;
+    'help/doctor') place='doctor' ;;
+    'help/version') place='version' ;;
+    'help/alias'|'help/aliases') place='alias' ;;
+    'help/completion') place='completion' ;;
+    'help/help') place='help' ;;
+    'help/signing') place='help topic' ;;
+    'help/policy-language') place='help topic' ;;
+    'help/scripting') place='help topic' ;;
+    'help/job-tools') place='help topic' ;;
+    'help/local-service') place='help topic' ;;
+    'help/testing') place='help topic' ;;
+    'help/cluster') place='help topic' ;;
+    'help/exit-codes') place='help topic' ;;
+    'help/files') place='help topic' ;;
+    'help/options') place='help topic' ;;
+    'help/transfer') place='help topic' ;;
+    'help/compare') place='help topic' ;;
+    'help/filters') place='help topic' ;;
+    'help/names') place='help topic' ;;
+    'help/engines') place='help topic' ;;
+    'help/tasks') place='help topic' ;;
     *) return 1 ;;
   esac
 }
@@ -429,7 +472,8 @@ _cloud_place() {
     'completion bash') options="--install --uninstall $_cloud_shared" ;;
     'completion zsh') options="--install --uninstall $_cloud_shared" ;;
     'completion fish') options="--install --uninstall $_cloud_shared" ;;
-    'help') options="$_cloud_shared" ;;
+    'help') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs resume ping api url profile env local server conformance doctor version alias completion help signing policy-language scripting job-tools local-service testing cluster exit-codes files options transfer compare filters names engines tasks' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="$_cloud_shared" ;;
+    'help topic') options="$_cloud_shared" ;;
     *) return 1 ;;
   esac
 }
@@ -1146,7 +1190,6 @@ _cloud_argument() {
     'alias set/0') kind=text ;;
     'alias set/1') kind=text ;;
     'alias delete/'*) kind=alias ;;
-    'help/'*) kind=text ;;
     *) return 1 ;;
   esac
 }

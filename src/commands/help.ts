@@ -1,22 +1,19 @@
 import { build } from '../base/build.ts';
 import { command, type AnyCommand, type GlobalValues, type Group } from '../cli/command.ts';
 import { globalOptions, outputOptions, settingOptions } from '../cli/globals.ts';
-import { topics } from '../cli/guides/index.ts';
+import { helpTopics, tableTopics, topics } from '../cli/guides/index.ts';
 import { printGuide } from '../cli/guides/print.ts';
 import { printCommandHelp, printGroupHelp, printOptionTopic, printRootHelp, printUsage } from '../cli/help.ts';
 import { optionTopics, some, type Option, type Options, type OptionTopic } from '../cli/parameters.ts';
 import { kebab } from '../config/settings.ts';
-import { findCommand, findNoun, loadNouns } from '../cli/tree.ts';
-import { UsageError } from '../base/errors.ts';
+import { findCommand, findNoun, loadNouns, type Found } from '../cli/tree.ts';
+import { setHint, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { record, text, type Output, type Row } from '../output/kinds.ts';
 import { wrap } from '../output/width.ts';
 import { nouns } from './index.ts';
 
-/** Topics that are tables of options: the options of every command, and those that several commands share. */
-const tableTopics = ['options', ...Object.keys(optionTopics)];
-
-const topicNames = [...topics.map(({ topic }) => topic), ...tableTopics];
+const topicNames = [...helpTopics.keys()];
 const topicList = topicNames.join(', ');
 
 /** The options of a topic, each as declared by the first command that has it. */
@@ -91,6 +88,16 @@ function refuseNearTopic(word: string): void {
   if (near !== undefined && topicNames.includes(near)) throw new UsageError(`"${word}" is not a topic`, { hint: `cloud help ${near}` });
 }
 
+/** Finds a command; the hint of the error for an unknown one is a line of `cloud help`. */
+async function findHelped(words: readonly string[]): Promise<Found> {
+  try {
+    return await findCommand(nouns, words);
+  } catch (error) {
+    if (!(error instanceof UsageError) || error.hint === undefined) throw error;
+    throw setHint(error, error.hint.replace(/^cloud (?!.*--help$)/, 'cloud help '));
+  }
+}
+
 function printNode(path: readonly string[], node: AnyCommand | Group, width: number): string {
   return node.kind === 'group' ? printGroupHelp(path, node, width) : printCommandHelp(path, node, width);
 }
@@ -119,12 +126,12 @@ export const help = command({
     if (args.command.length === 0 && wantsData(global)) return await describeTree();
     const isNoun = findNoun(nouns, word) !== undefined;
     const topic = isNoun ? undefined : topics.find(({ topic, page }) => topic === word || (page === word && page !== 'cloud'));
-    if (tableTopics.includes(word)) return text(await printTableTopic(word, width));
+    if (Object.hasOwn(tableTopics, word)) return text(await printTableTopic(word, width));
     if (topic) return text(printGuide(topic, width));
     const alias = isNoun || word === '' ? undefined : await printAlias(word, paths.config, width);
     if (alias !== undefined) return text(alias);
     if (!isNoun) refuseNearTopic(word);
-    const { node, path } = await findCommand(nouns, args.command);
+    const { node, path } = await findHelped(args.command);
     if (node === undefined) return text(`${printRootHelp(nouns, width)}${wrap(`Topics: cloud help ${topicList}`, width).join('\n')}\n`);
     return text(printNode(path, node, width));
   },

@@ -40,6 +40,7 @@ const completed: readonly (readonly [string, string])[] = [
   ['cloud api -f name=images --inc', 'cloud api -f name=images --include '],
   ['cloud api /my/images --inc', 'cloud api /my/images --include '],
   ['cloud help im', 'cloud help images '],
+  ['cloud help exi', 'cloud help exit-codes '],
   ['cloud help account config se', 'cloud help account config set '],
   ['cloud completion z', 'cloud completion zsh '],
   ['cloud profile use wo', 'cloud profile use work '],
@@ -63,6 +64,7 @@ const offered: readonly (readonly [string, readonly string[], readonly string[]]
   ['cloud images list --state ', ['active', 'unactivated', 'disabled', 'failed', 'all'], ['--state', 'plain.pub']],
   ['cloud -o ', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], ['images', '-o', 'plain.pub']],
   ['cloud images list --c', ['--color', '--columns', '--curl', '--ca'], ['--copies']],
+  ['cloud help s', ['stor', 'services', 'signing', 'scripting'], ['storage', 'images']],
   ['cloud profile use ', ['home', 'work'], ['plain.pub']],
 ];
 

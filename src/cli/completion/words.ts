@@ -1,6 +1,7 @@
 import { kebab } from '../../config/settings.ts';
 import type { AnyCommand, Group } from '../command.ts';
 import { globalOptions } from '../globals.ts';
+import { helpTopics } from '../guides/index.ts';
 import type { Argument, LocalSource, Option, Options, ValueSource } from '../parameters.ts';
 import { findChild, takesValue, type LoadedNoun } from '../tree.ts';
 
@@ -122,18 +123,23 @@ function readNode(path: string, node: AnyCommand | Group): Place[] {
   return node.kind === 'group' ? readGroup(path, node) : [readCommand(path, node)];
 }
 
-/** True if the words of another command follow, as after `help`: completion then restarts at the program. */
+/** True if the words of another command or a topic follow, as after `help`. */
 function takesCommand(node: AnyCommand | Group): boolean {
   return node.kind === 'command' && Object.values(node.arguments)[0]?.values === 'command';
 }
 
+/** The place after `help`: that of the program, with topics. */
+function readHelp(path: string, commands: readonly CommandWords[]): Place[] {
+  const topic = { ...nothing, path: `${path} topic` };
+  const topics = [...helpTopics].map(([name, summary]) => ({ name, aliases: [], summary, target: topic.path }));
+  return [{ ...nothing, path, commands: [...commands, ...topics] }, topic];
+}
+
 /** The words of the whole tree, in the order of its declarations. */
 export function readWords(nouns: readonly LoadedNoun[]): Words {
-  const commands = nouns.map(({ name, aliases, summary, node }) => ({ name, aliases, summary, target: takesCommand(node) ? '' : name }));
-  return {
-    places: [{ ...nothing, commands, own: [version] }, ...nouns.flatMap(({ name, node }) => readNode(name, node))],
-    shared: everywhere,
-  };
+  const commands = nouns.map(({ name, aliases, summary }) => ({ name, aliases, summary, target: name }));
+  const places = nouns.flatMap(({ name, node }) => (takesCommand(node) ? readHelp(name, commands) : readNode(name, node)));
+  return { places: [{ ...nothing, commands, own: [version] }, ...places], shared: everywhere };
 }
 
 /** True if the argument at this position may be repeated. */

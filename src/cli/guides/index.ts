@@ -1,3 +1,4 @@
+import { optionTopics } from '../parameters.ts';
 import { cluster } from './cluster.ts';
 import type { Guide } from './guide.ts';
 import { jobTools } from './job-tools.ts';
@@ -27,3 +28,12 @@ export const topics: readonly Guide[] = [
     sections: [{ title: 'Files', blocks: [{ terms: fileHelp }] }],
   },
 ];
+
+/** Topics that are tables of options: the options of every command, and those that several commands share. */
+export const tableTopics: Readonly<Record<string, string>> = { options: 'The options of every command', ...optionTopics };
+
+/** All topics of `cloud help`, with their summaries. */
+export const helpTopics: ReadonlyMap<string, string> = new Map([
+  ...topics.map(({ topic, summary }): [string, string] => [topic, summary]),
+  ...Object.entries(tableTopics),
+]);

@@ -39,7 +39,9 @@ function findPlace(shell: keyof typeof scripts, path: string): string {
 
 describe('the words of the tree', () => {
   it('has a place for every command and group, and every option there', () => {
-    expect(words.places.map(({ path }) => path).sort()).toEqual(['', ...[...commands, ...groups].map(([path]) => path)].sort());
+    expect(words.places.map(({ path }) => path).sort()).toEqual(
+      ['', 'help topic', ...[...commands, ...groups].map(([path]) => path)].sort(),
+    );
     for (const [path, { options }] of commands) {
       const place = words.places.find((candidate) => candidate.path === path);
       const names = [...(place?.own ?? []), ...(place?.shared ?? [])].flatMap(listNames);
