@@ -38,7 +38,7 @@ export const datacenters = group({
       argument: 'name',
       help: 'Name of the datacenter',
       values: 'datacenter',
-      id: 'url',
+      id: 'name',
       listed: columns,
       fetch: async (context, name) => {
         try {
@@ -52,7 +52,7 @@ export const datacenters = group({
       },
       examples: [
         { line: 'cloud datacenters get local', help: 'Its name and address' },
-        { line: 'cloud --url "$(cloud datacenters get local-2 -o name)" images list', help: 'The images of that datacenter' },
+        { line: 'cloud --url "$(cloud datacenters get local-2 --jq .url)" images list', help: 'The images of that datacenter' },
       ],
     }),
   },
@@ -79,7 +79,7 @@ export const services = group({
       argument: 'name',
       help: 'Name of the service',
       values: 'service',
-      id: 'url',
+      id: 'name',
       listed: columns,
       fetch: async ({ compute, account }, name) => {
         const places = toPlaces(await compute.listServices({ account }));
@@ -89,7 +89,7 @@ export const services = group({
       },
       examples: [
         { line: 'cloud services get storage', help: 'Its name and address' },
-        { line: 'cloud services get storage -o name', help: 'Only the address' },
+        { line: 'cloud services get storage --jq .url', help: 'Only the address' },
       ],
     }),
   },

@@ -93,7 +93,7 @@ test('a creation that fails is explained in words, with what to do', async () =>
 
 test('images are imported with their origins, and refusals are the service’s own', async () => {
   // The second datacenter has an address of its own, which shows what there is to import.
-  const { stdout } = await user.shell('cloud --url "$(cloud datacenters get local-2 -o name)" images list --state all -j');
+  const { stdout } = await user.shell('cloud --url "$(cloud datacenters get local-2 --jq .url)" images list --state all -j');
   expect((JSON.parse(stdout) as Image[]).map(({ id }) => id)).toContain('b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e0003');
   expect((await user.json<Image[]>('images', 'list', '--state', 'all')).map(({ name }) => name)).not.toContain('inventory');
   const imported = await user.json<Image>('images', 'import', 'local-2', 'b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e0003');

@@ -117,9 +117,9 @@ test.each<[string, string | RegExp]>([
   // What is cloned must be shared: the service's own word comes through.
   ['triton image clone base-64 2>&1 || true', /is not shared with demo/],
   ['triton image delete -f made && triton image list -H -o name', /^base-64$/m],
-  ['TRITON_URL=$(cloud datacenters get local-2 -o name) triton image list -H -o name', /^inventory-libs$/m],
+  ['TRITON_URL=$(cloud datacenters get local-2 --jq .url) triton image list -H -o name', /^inventory-libs$/m],
   [
-    `TRITON_URL=$(cloud datacenters get local-2 -o name) triton image copy inventory-libs local && triton image get inventory-libs`,
+    `TRITON_URL=$(cloud datacenters get local-2 --jq .url) triton image copy inventory-libs local && triton image get inventory-libs`,
     /"name": "inventory-libs"/,
   ],
   ['triton account update city=Here && triton account get', /^city: Here$/m],

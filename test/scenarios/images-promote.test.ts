@@ -36,6 +36,8 @@ test('an image comes to another datacenter with all that it builds on, by the sa
   const there = await listed(...east());
   for (const image of await listed(...west()))
     if (chain.includes(image.id)) expect(there).toContainEqual({ ...image, owner: expect.any(String) });
+  const own = await user.here(west('images', 'promote', 'inventory', '--to', 'west'));
+  expect([own.code, own.stderr]).toEqual([0, 'west has the image, and no other datacenter was given\n']);
   const again = await user.json<Promoted[]>(...west('images', 'promote', 'inventory', '--to', 'all', '--from', 'west', '--dry-run'));
   expect(again.map(({ dc, outcome }) => `${dc} ${outcome}`)).toEqual([
     ...Array(3).fill('east present'),

@@ -62,7 +62,7 @@ export const importImage = changeCommand({
   change: async ({ args, compute, account }) => {
     if (!isUuid(args.id)) {
       throw new UsageError(`"${args.id}" is not the UUID of an image`, {
-        hint: `cloud --url "$(cloud datacenters get ${args.datacenter} -o name)" images list`,
+        hint: `cloud --url "$(cloud datacenters get ${args.datacenter} --jq .url)" images list`,
       });
     }
     return await compute.importImageFromDatacenter({ account, datacenter: args.datacenter, id: args.id });

@@ -154,6 +154,7 @@ export const promote = command({
     if (to === undefined) throw new UsageError('--to is required: the datacenters', { hint: 'all, or names of: cloud datacenters list' });
     const image = await findImage(invocation, args.image);
     const promotion = await preparePromotion(invocation, image, await findRoute(invocation, to, options.from));
+    if (promotion.targets.length === 0) invocation.note(`${promotion.from} has the image, and no other datacenter was given`);
     const run = (): AsyncIterable<Promoted> => promoteEverywhere(invocation, promotion, options.dryRun);
     if (options.dryRun) return await showRows(invocation, run(), promotedShape, describePromoted);
     const work = {
@@ -170,7 +171,7 @@ export const promote = command({
   examples: [
     { line: 'cloud images promote debian-12 --to all --dry-run', help: 'Which datacenters lack the image?' },
     {
-      line: 'cloud --url "$(cloud datacenters get local-2 -o name)" images promote inventory --to local',
+      line: 'cloud --url "$(cloud datacenters get local-2 --jq .url)" images promote inventory --to local',
       help: 'From local-2, with its origin images',
     },
   ],
