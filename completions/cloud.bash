@@ -1268,7 +1268,7 @@ _cloud_ask() {
 _cloud_ask_beside_files() {
   local plain quote
   _cloud_unquote "$typed"
-  if [[ $plain == stor:* || $plain == \~\~* ]]; then
+  if [[ $plain == stor:* || $plain == [!/]*/stor:* || $plain == \~\~* ]]; then
     _cloud_ask path
   elif ((count > 0)) && [[ -n $plain && -z $(compgen -f -- "$plain") ]]; then
     _cloud_ask path

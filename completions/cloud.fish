@@ -87,7 +87,7 @@ end
 # Paths of the object storage where they are meant or no file begins as typed.
 function __cloud_ask_beside_files
     set -l typed (__cloud_typed | string collect -a)
-    if not string match -q -r -- '^(stor:|~~)' $typed
+    if not string match -q -r -- '^(stor:|[^/]+/stor:|~~)' $typed
         test $__cloud_count -gt 0 -a -n "$typed"; or return
         set -l files (__fish_complete_path $typed)
         test (count $files) -eq 0; or return

@@ -81,6 +81,8 @@ const completed: readonly (readonly [string, string])[] = [
   ['cloud stor ls photos/2024', 'cloud stor ls photos/2024/'],
   ['cloud stor get photos/2024/o', 'cloud stor get photos/2024/one.jpg '],
   ['cloud stor ls stor:pho', 'cloud stor ls stor:photos/'],
+  ['cloud stor cp local/stor:pho', 'cloud stor cp local/stor:photos/'],
+  ['cloud stor sync local/stor:photos/2024/o', 'cloud stor sync local/stor:photos/2024/one.jpg '],
   ['cloud stor ls ~~/stor/pho', 'cloud stor ls ~~/stor/photos/'],
   ['cloud stor ls /de', 'cloud stor ls /demo/'],
   ['cloud stor ls /demo/stor/pho', 'cloud stor ls /demo/stor/photos/'],

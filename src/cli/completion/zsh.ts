@@ -77,7 +77,7 @@ _cloud_ask() {
 
 # Files, and paths of the object storage where they are meant or no file begins as typed.
 _cloud_ask_beside_files() {
-  [[ $PREFIX == (stor:*|\\~\\~*) ]] || ! _files || return 0
+  [[ $PREFIX == (stor:*|[^/]*/stor:*|\\~\\~*) ]] || ! _files || return 0
   _cloud_ask path "$1"
 }
 

@@ -1,7 +1,7 @@
 import type { Entry } from '../../api/objects.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { formatSize } from '../../output/units.ts';
-import { readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { readPlace, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Candidate, Question } from './candidate.ts';
 
 /** Number of entries that are offered of a larger directory. */
@@ -59,8 +59,18 @@ export async function listNames({ ask }: Pick<Question, 'ask'>, directory: Remot
   return await ask(name, ({ storage }) => listBeginning(storage, directory, prefix));
 }
 
-/** Paths of the storage that begin as typed, one directory at a time. */
+/** Paths of the storage that begin as typed, one directory at a time; for `PROFILE/stor:PATH`, in the storage of that profile. */
 export async function listPaths(question: Question): Promise<Candidate[]> {
+  const { profile, path = '' } = readPlace(question.typed) ?? {};
+  if (profile === undefined) return await listOwnPaths(question);
+  const opened = await question.open();
+  const context = opened.withProfile(opened.profiles.read(profile), { isAlone: true });
+  const ask: Question['ask'] = (name, fetch) => question.ask(`${name} of profile ${profile}`, () => fetch(context));
+  const found = await listOwnPaths({ ...question, typed: path, account: context.account, ask });
+  return found.map(({ value, ...rest }) => ({ ...rest, value: `${profile}/${value}` }));
+}
+
+async function listOwnPaths(question: Question): Promise<Candidate[]> {
   const { typed, account } = question;
   const scheme = typed.startsWith('stor:') ? 'stor:' : '';
   const path = typed.slice(scheme.length);
