@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { createInexactError, replacement } from './cli/exact-arguments.ts';
 import { exitCodes, isSystemError, UsageError } from './base/errors.ts';
 import { run } from './run.ts';
-import type { OutputStream } from './base/world.ts';
+import type { EndSignal, OutputStream } from './base/world.ts';
 
 /** Provides the process's streams, clock and signals to the program as a `World`. No other part of the program uses those of `process`. */
 
@@ -138,10 +138,7 @@ function findFolder(): string {
   return folder;
 }
 
-/** Signals that end the program cleanly. */
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-type EndSignal = (typeof signals)[number];
+const signals: readonly EndSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** Shells, whose children inherit ignored signals on purpose; in other programs, `system()` ignores signals in the parent only. */
 const shells = /^-?(?:ba|da|z|k|mk|a|fi)?sh$/;
@@ -214,6 +211,27 @@ function runKillable<T>(work: () => T): T {
   }
 }
 
+/** Gives signals to a listener instead of all others, until the returned function is called. */
+function takeSignals(receive: (name: EndSignal) => void): () => void {
+  const ignored = findIgnored();
+  const taken = signals.map((name) => {
+    const others = process.listeners(name);
+    const listener = (): void => {
+      if (!ignored.has(name)) receive(name);
+    };
+    // At no time without a listener: the signal would end the process.
+    process.on(name, listener);
+    others.forEach((other) => process.off(name, other));
+    return { name, listener, others };
+  });
+  return () => {
+    for (const { name, listener, others } of taken) {
+      others.forEach((other) => process.on(name, other));
+      process.off(name, listener);
+    }
+  };
+}
+
 /** Restores the default effect of signals: a thread that waits for a device would otherwise keep the process from ending. */
 function obeySignals(names: readonly EndSignal[] = signals): void {
   for (const name of names) process.removeAllListeners(name);
@@ -281,7 +299,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     get interrupted() {
       return (interrupted ??= listenForInterruption((name) => (signalled = name)));
     },
-    interruptedBy: () => signalled,
+    takeSignals,
     onHangup: (listener) => void process.on('SIGHUP', () => (usesTerminal() ? undefined : listener())),
     heedsSignals: () => interrupted !== undefined,
     beforeHangup,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { CloudError, describeSystemError, isSystemError } from './errors.ts';
+import { checkInterrupted, CloudError, describeSystemError, isSystemError } from './errors.ts';
 import type { World } from './world.ts';
 
 /** A program cannot be started. The exit codes are those of shells: 127 if it does not exist, else 126. */
@@ -26,23 +26,24 @@ function explainFailure(file: string, { cwd }: World, error: unknown): Error {
 }
 
 /**
- * Runs another program with the streams of this one. Forwards signals that would end this program; the other program decides when to end.
+ * Runs another program with the streams of this one. Forwards all signals that would end this program; the other program decides when to end.
  * @returns its exit code; if a signal ended it, 128 plus the signal number, as in shells
  * @throws {ProgramError} when it cannot be started
  */
 export function runProgram(file: string, words: readonly string[], env: NodeJS.ProcessEnv, world: World): Promise<number> {
-  const { interrupted, interruptedBy, stdin } = world;
+  checkInterrupted(world.interrupted);
   return new Promise((resolve, reject) => {
     const child = spawn(file, words, { stdio: 'inherit', env, cwd: world.cwd });
-    const forward = (): void => {
-      const signal = interruptedBy?.() ?? 'SIGTERM';
+    const release = world.takeSignals?.((signal) => {
       // The terminal sends Ctrl-C to all its programs itself.
-      if (signal !== 'SIGINT' || !stdin.isTerminal) child.kill(signal);
-    };
-    interrupted.addEventListener('abort', forward, { once: true });
-    child.once('error', (error) => reject(explainFailure(file, world, error)));
+      if (signal !== 'SIGINT' || !world.stdin.isTerminal) child.kill(signal);
+    });
+    child.once('error', (error) => {
+      release?.();
+      reject(explainFailure(file, world, error));
+    });
     child.once('close', (code, signal) => {
-      interrupted.removeEventListener('abort', forward);
+      release?.();
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
     });
   });

@@ -21,6 +21,9 @@ export interface OutputStream {
   readonly rows?: () => number;
 }
 
+/** Signals that end the program cleanly. */
+export type EndSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
 /** The program's only access to the process. `main.ts` creates the real one, tests create their own. */
 export interface World {
   /** Arguments after `cloud`. */
@@ -53,8 +56,11 @@ export interface World {
    * cleanly when it is aborted; until the first read, a signal ends the process.
    */
   readonly interrupted: AbortSignal;
-  /** The signal that interrupted the program; only valid after an interruption. Absent where there are no signals. */
-  readonly interruptedBy?: () => 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+  /**
+   * Gives each signal that would interrupt the program to `receive` instead, until the returned function is called. Absent where there are
+   * no signals.
+   */
+  readonly takeSignals?: (receive: (name: EndSignal) => void) => () => void;
   /** Calls `work` before SIGHUP or SIGQUIT ends the process, until the returned function is called. Absent where there are no signals. */
   readonly beforeHangup?: (work: () => void) => () => void;
   /** Calls the listener at each SIGHUP that does not end the program because it uses no terminal. Absent where there are no signals. */

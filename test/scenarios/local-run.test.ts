@@ -178,6 +178,14 @@ describe('cloud local run', () => {
     expect(listLeft()).toEqual([]);
   });
 
+  it('every signal goes to the program, also after one that it ignores', async () => {
+    const { child, end, read } = await begin('trap "echo ignored" INT');
+    child.kill('SIGINT');
+    await expect.poll(read).toContain('ignored');
+    child.kill('SIGTERM');
+    expect([await end, read(), listLeft()]).toEqual([[9, null], expect.stringContaining('ended'), []]);
+  });
+
   it('tells that the program was killed; what a killed run leaves is removed by the next one', async () => {
     const first = await begin();
     process.kill(first.pid, 'SIGKILL');
