@@ -1,4 +1,5 @@
 import type { Headers } from '../api/message.ts';
+import { writeEmpty } from './http/response.ts';
 import type { Service } from './http/serve.ts';
 import type { Services } from './services.ts';
 
@@ -12,8 +13,13 @@ export interface Gate {
   shut(graceMs: number): Promise<void>;
 }
 
-/** @param headers added to every response */
+/**
+ * @param headers added to every response. A request with the same headers only asks whether these services run: it gets an empty response,
+ * also while requests are held back, and no service delays, logs or records it.
+ */
 export function createGate(headers: Headers): Gate {
+  const names = Object.keys(headers);
+  const isProbe = (sent: Headers): boolean => names.length > 0 && names.every((name) => sent[name] === headers[name]);
   let current: Services | undefined;
   let inside = 0;
   let [wakeWaiting, tellEmpty] = [(): void => undefined, (): void => undefined];
@@ -28,6 +34,7 @@ export function createGate(headers: Headers): Gate {
   };
   return {
     guard: (name) => async (request, connection) => {
+      if (isProbe(request.headers)) return writeEmpty(204, headers);
       const services = current ?? (await admit());
       inside += 1;
       try {

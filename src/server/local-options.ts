@@ -26,7 +26,7 @@ export interface LocalOptions extends Omit<ServiceSettings, 'faults'>, AccountOp
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly log?: (line: string) => void;
-  /** Headers added to every response. */
+  /** Headers added to every response; see `createGate`. */
   readonly headers?: Headers;
   /** A recording that is served in place of the services; closed with them. */
   readonly replay?: Replay | undefined;

@@ -43,6 +43,12 @@ describe('cloud local requests', () => {
     expect((await user.here(['stor', 'cat', 'a b'])).stdout).toBe('content');
   });
 
+  it('lists nothing that this program itself sends to find the service', async () => {
+    const before = await list();
+    for (const words of [['status'], ['snapshot', 'create', 'a'], ['start']]) expect((await user.here(['local', ...words])).code).toBe(0);
+    expect(await list()).toEqual(before);
+  });
+
   it('tells what should have been signed', async () => {
     const date = new Date().toUTCString();
     const signed = `Signature keyId="/demo/keys/${user.local.keyId}",algorithm="rsa-sha256",signature="AAAA"`;

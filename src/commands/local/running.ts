@@ -39,7 +39,7 @@ export interface Running extends RunningAccount {
   instance: string;
 }
 
-/** Response header of a local service with its `instance`. */
+/** Header of responses of a local service with its `instance`, and of requests that only ask whether it runs. */
 export const instanceHeader = 'local-instance';
 
 /** Errors of a process that exists but does not respond in time: the system accepts connections, not the process. */
@@ -51,7 +51,7 @@ async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers'
   try {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
     const sender = createSocketSender({ connectTimeout: 2000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
-    const response = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: {} });
+    const response = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: { [instanceHeader]: instance } });
     sender.close();
     return response.headers[instanceHeader] === instance ? 'answers' : 'gone';
   } catch (error) {
