@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs';
 import { mkdir, open as openFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely';
 import { LocalError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
+import { isAlive } from '../../base/world.ts';
 import { isSqliteError, loadEngine, type Engine } from './engine.ts';
 import { keepRows, listWrittenGroups, type RowGroup, type WriteCounts } from './remembered-query.ts';
 import type { Schema } from './schema.ts';
@@ -44,9 +46,23 @@ async function createFile(dir: string, file: string): Promise<void> {
   await handle.close();
 }
 
+/** Milliseconds until a process that has opened the database has written its id. */
+const pidTime = 1000;
+
+/** Returns the id of the process that has the database open, which may only just have opened it; undefined if it does not write its id. */
+async function findHolder(pidFile: string): Promise<number | undefined> {
+  const end = performance.now() + pidTime;
+  do {
+    const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+    if (pid > 0 && isAlive(process, pid)) return pid;
+    await sleep(10);
+  } while (performance.now() < end);
+  return undefined;
+}
+
 async function refuseSecond(dir: string, pidFile: string, cause: unknown): Promise<never> {
-  const pid = await readFile(pidFile, 'utf8').catch(() => '');
-  const holder = pid === '' ? '' : ` (pid ${pid.trim()})`;
+  const pid = await findHolder(pidFile);
+  const holder = pid === undefined ? '' : ` (pid ${pid})`;
   throw new LocalError(`data directory ${dir} is in use by another cloud local${holder}`, {
     hint: 'stop it with `cloud local stop`, or choose another directory with --data DIR',
     cause,

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
@@ -92,6 +93,16 @@ describe('the data directory', () => {
     expect(error).toBeInstanceOf(LocalError);
     expect((error as LocalError).message).toBe(`data directory ${dir} is in use by another cloud local (pid ${process.pid})`);
     expect((error as LocalError).exitCode).toBe(1);
+  });
+
+  test('a second opener waits for the id of a holder that has only just opened it', async () => {
+    for (const earlier of ['', '99999999\n']) {
+      await writeFile(join(dir, 'cloud.pid'), earlier);
+      const opened = openStore(dir).catch((thrown: unknown) => thrown);
+      await sleep(50);
+      await writeFile(join(dir, 'cloud.pid'), `${process.pid}\n`);
+      expect(String(await opened)).toContain(`is in use by another cloud local (pid ${process.pid})`);
+    }
   });
 
   test('data of a newer release is refused', async () => {
