@@ -118,8 +118,11 @@ export class LocalServiceError extends Error {
 /** Environment variables for clients of the services. */
 const given = /^(?:CLOUD|TRITON|SDC|MANTA)_|^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE)$/;
 
+/** The line with the environment; modules that NODE_OPTIONS preloads may print other lines. */
+const environmentLine = /^cloud\/local (\{.*\})\n/mu;
+
 /** The program that `cloud local run` runs: prints its environment, and exits when its stdin is closed. */
-const holder = `process.stdout.write(JSON.stringify(process.env) + '\\n'); process.stdin.resume().on('end', () => process.exit(0))`;
+const holder = `process.stdout.write('\\ncloud/local ' + JSON.stringify(process.env) + '\\n'); process.stdin.resume().on('end', () => process.exit(0))`;
 
 function listWords({ account, empty, fixtures, replay, log, options = [] }: StartOptions): string[] {
   const named = Object.entries({ account, fixtures, replay, log }).flatMap(([name, value]) =>
@@ -139,7 +142,7 @@ function readFailure(said: string): LocalServiceError {
   }
 }
 
-/** Reads the first line that a program prints. @throws {LocalServiceError} with its error output when it ends before */
+/** Reads the line that `holder` prints. @throws {LocalServiceError} with its error output when it ends before */
 async function readEnvironment(child: ChildProcess): Promise<Record<string, string>> {
   let [told, said] = ['', ''];
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -149,11 +152,11 @@ async function readEnvironment(child: ChildProcess): Promise<Record<string, stri
   });
   // Avoids an unhandled rejection; the loop below still gets the error.
   ended.catch(() => undefined);
-  while (!told.includes('\n')) {
+  while (!environmentLine.test(told)) {
     const [text] = (await Promise.race([once(child.stdout ?? child, 'data'), ended])) as [string];
     told += text;
   }
-  const all = JSON.parse(told) as Record<string, string>;
+  const all = JSON.parse(environmentLine.exec(told)?.[1] ?? '{}') as Record<string, string>;
   return Object.fromEntries(Object.entries(all).filter(([name]) => given.test(name)));
 }
 

@@ -43,6 +43,12 @@ describe('cloud/local', () => {
     expect(listLeft()).toEqual([]);
   });
 
+  it('starts also when NODE_OPTIONS preloads a module that prints', async () => {
+    writeFileSync(join(project, 'noise.cjs'), 'process.stdout.write("{loaded}")');
+    writeFileSync(join(project, 'start.mjs'), 'import { startLocal } from "cloud/local"; await (await startLocal()).stop();');
+    expect(await run('NODE_OPTIONS="-r ./noise.cjs" node start.mjs')).toMatchObject({ code: 0, stdout: '{loaded}', stderr: '' });
+  });
+
   it('passes in TypeScript with vitest: fork, snapshot, clock, faults, requests, fixtures', { timeout: 180_000 }, async () => {
     mkdirSync(join(project, 'fixtures/stor'), { recursive: true });
     writeFileSync(join(project, 'fixtures/stor/a.txt'), 'June');
