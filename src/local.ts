@@ -86,7 +86,10 @@ export interface LocalServices {
   readonly dataDir: string;
   /** The accounts of the option `--add-account`. */
   readonly accounts: readonly LocalAccount[];
-  /** Environment variables that configure clients: `CLOUD_*`, `TRITON_*`, `SDC_*`, `MANTA_*`, and those for trusted certificates. */
+  /**
+   * Environment variables that configure clients: `CLOUD_*`, `TRITON_*`, `SDC_*`, `MANTA_*`, and those for trusted certificates. Settings of
+   * this process that do not apply to the services, such as `CLOUD_PROFILE`, are empty.
+   */
   readonly env: Readonly<Record<string, string>>;
   readonly clock: LocalClock;
   readonly faults: LocalFaults;
@@ -157,7 +160,9 @@ async function readEnvironment(child: ChildProcess): Promise<Record<string, stri
     told += text;
   }
   const all = JSON.parse(environmentLine.exec(told)?.[1] ?? '{}') as Record<string, string>;
-  return Object.fromEntries(Object.entries(all).filter(([name]) => given.test(name)));
+  // Variables of this process that `cloud local run` has removed, such as CLOUD_PROFILE: programs would get them with those of the process.
+  const removed = Object.keys(process.env).flatMap((name) => (name in all ? [] : [[name, ''] as const]));
+  return Object.fromEntries([...Object.entries(all), ...removed].filter(([name]) => given.test(name)));
 }
 
 /** Error codes of the socket of services that have stopped. */

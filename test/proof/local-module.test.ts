@@ -49,6 +49,17 @@ describe('cloud/local', () => {
     expect(await run('NODE_OPTIONS="-r ./noise.cjs" node start.mjs')).toMatchObject({ code: 0, stdout: '{loaded}', stderr: '' });
   });
 
+  it('settings of the suite, such as its profile, have no effect on programs that get env', async () => {
+    const lines = [
+      'import { execFileSync } from "node:child_process"; import { startLocal } from "cloud/local";',
+      'const services = await startLocal({ empty: true }); const env = { ...process.env, ...services.env };',
+      'execFileSync("cloud", ["stor", "ls"], { env, stdio: "inherit" }); await services.stop();',
+    ];
+    writeFileSync(join(project, 'settings.mjs'), lines.join('\n'));
+    const words = 'CLOUD_PROFILE=work CLOUD_USER=jill CLOUD_ROLE=dev SDC_USER=jack';
+    expect(await run(`${words} node settings.mjs`)).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('passes in TypeScript with vitest: fork, snapshot, clock, faults, requests, fixtures', { timeout: 180_000 }, async () => {
     mkdirSync(join(project, 'fixtures/stor'), { recursive: true });
     writeFileSync(join(project, 'fixtures/stor/a.txt'), 'June');
