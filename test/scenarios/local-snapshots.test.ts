@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { useLocal, useSandbox, type LocalInfo } from '../support/sandbox.ts';
 
@@ -9,6 +10,7 @@ import { useLocal, useSandbox, type LocalInfo } from '../support/sandbox.ts';
 
 const user = useLocal('--http');
 const other = useSandbox();
+const program = resolve(import.meta.dirname, '../../bin/cloud');
 const forks: LocalInfo[] = [];
 
 afterAll(async () => {
@@ -81,6 +83,24 @@ describe('cloud local fork', () => {
       expect.stringMatching(/^first/u),
       expect.stringMatching(/^of the/u),
     ]);
+  });
+
+  it.each([
+    ['fork', '--to'],
+    ['start', '--data'],
+  ])('%s leaves no process when it is interrupted', async (verb, option) => {
+    const dataDir = join(user.home, `interrupted-${verb}`);
+    const words = ['local', verb, option, dataDir, '--http', '--compute-port', '0', '--stor-port', '0'];
+    const child = spawn(process.execPath, [program, ...words], { env: user.env, cwd: user.home, stdio: ['ignore', 'ignore', 'pipe'] });
+    let told = '';
+    child.stderr.on('data', (piece: Buffer) => (told += piece.toString()));
+    const ended = once(child, 'close');
+    await expect.poll(() => existsSync(join(dataDir, 'service.log')), { interval: 5 }).toBe(true);
+    child.kill('SIGTERM');
+    expect([await ended, told]).toEqual([[null, 'SIGTERM'], expect.stringContaining('interrupted')]);
+    expect(existsSync(join(dataDir, 'cloud.pid'))).toBe(false);
+    expect((await user.here(['local', 'stop', '--data', dataDir])).stderr).toBe('Not running\n');
+    if (verb === 'fork') expect(existsSync(dataDir)).toBe(false);
   });
 
   it('refuses a directory that has something in it, and leaves nothing when it fails', async () => {

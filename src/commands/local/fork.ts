@@ -15,7 +15,7 @@ import type { Running } from './running.ts';
 import { dataDirOf, dataOption, readIsolation, serveOptions } from './service.ts';
 import { describeStarted, launch, startedFields } from './start.ts';
 import { checkData, copyData } from './state.ts';
-import { stopProcess } from './stop.ts';
+import { stopProcess, uninterrupted } from './stop.ts';
 
 /** Creates the directory of a fork. @throws {UsageError} if it is not empty */
 function makeTarget({ world, paths }: Context, to: string | undefined): string {
@@ -64,7 +64,7 @@ export const fork = command({
           storPort: rest.storPort ?? 0,
         });
         await undoOnFailure(
-          () => stopProcess(world, running.pid),
+          () => stopProcess(uninterrupted(world), running.pid),
           async () => profile !== undefined && writeProfiles(invocation, running, { asked: profile, usual: profile }),
         );
         return running;

@@ -10,7 +10,7 @@ import { isAlive, type World } from '../../base/world.ts';
 import type { Paths } from '../../config/paths.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { findHolder } from './holder.ts';
-import { findProcess, stopProcess } from './stop.ts';
+import { findProcess, stopProcess, uninterrupted } from './stop.ts';
 
 /** Data directories of temporary services, and the template that they are copied from. */
 
@@ -69,11 +69,10 @@ function listStarted(data: string): { readonly pid: number; readonly dataDir: st
 }
 
 /** Stops the background services that were started in a run, also when the run was interrupted. */
-export async function endStarted({ kill, now }: Pick<World, 'kill' | 'now'>, home: string): Promise<void> {
-  const { signal: interrupted } = new AbortController();
+export async function endStarted(world: Pick<World, 'kill' | 'now'>, home: string): Promise<void> {
   const end = async ({ pid, dataDir }: { pid: number; dataDir: string }): Promise<void> => {
     // Another process may serve the directory by now, or have the id.
-    if ((await findProcess({ kill }, dataDir)) === pid) await stopProcess({ kill, now, interrupted }, pid);
+    if ((await findProcess(world, dataDir)) === pid) await stopProcess(uninterrupted(world), pid);
   };
   await Promise.all(listStarted(join(home, 'data')).map(end));
 }

@@ -8,7 +8,7 @@ import type { World } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { spin } from '../../cli/wait.ts';
 import { kebab } from '../../config/settings.ts';
-import { LocalError, WaitError } from '../../base/errors.ts';
+import { checkInterrupted, LocalError, WaitError } from '../../base/errors.ts';
 import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
@@ -19,7 +19,7 @@ import { logFileOf } from './log-file.ts';
 import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
 import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
 import { noteStarted } from './scratch.ts';
-import { stopProcess } from './stop.ts';
+import { stopProcess, uninterrupted } from './stop.ts';
 
 /** Timeout for the start of a service, milliseconds. */
 const timeoutMs = 20_000;
@@ -59,9 +59,10 @@ function explainEnd(dataDir: string, logFile: string): string {
   return bavail * bsize < leastSpace ? `no space left on the disk of ${dataDir}` : readLogEnd(logFile);
 }
 
-/** Starts a background process that serves a data directory. @throws {LocalError} with its last message if it ends */
+/** Starts a background process that serves a data directory. @throws {LocalError} with its last message if it ends; no process stays then */
 export async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
   const { world } = context;
+  checkInterrupted(world.interrupted);
   assertDataDirectory(dataDir);
   makeFolders(dataDir, 0o700);
   const logFile = logFileOf(dataDir);
@@ -89,8 +90,10 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   }
   child.unref();
   const running = readRunFile(dataDir);
-  if (!done || running === undefined) throw new WaitError('the service did not start in time', { hint: `see ${logFile}` });
-  return running;
+  if (done && running !== undefined) return running;
+  if (child.pid !== undefined) await stopProcess(uninterrupted(world), child.pid);
+  checkInterrupted(world.interrupted);
+  throw new WaitError('the service did not start in time', { hint: `see ${logFile}` });
 }
 
 /** Waits for the service that another process starts on the same data; undefined if that process ends, or takes too long. */
@@ -174,7 +177,7 @@ export const start = command({
         ? await spin(invocation, 'Starting', () => launchOnce(invocation, dataDir, options))
         : { running: found, isNew: false };
     const profile = await undoOnFailure(
-      async () => isNew && (await stopProcess(world, running.pid)),
+      async () => isNew && (await stopProcess(uninterrupted(world), running.pid)),
       async () => writeProfiles(invocation, running, { asked, usual: options.replay === undefined ? 'local' : 'replay' }),
     );
     const [, , , , ...given] = serveWords(dataDir, options, invocation.settingGiven('account'));

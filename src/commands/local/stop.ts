@@ -49,8 +49,15 @@ export async function findProcess(world: Pick<World, 'kill'>, dataDir: string): 
   return findHolder(dataDir, readRunFile(dataDir)?.pid) ?? (await findRunning(world, dataDir))?.pid;
 }
 
+type Stopping = Pick<World, 'kill' | 'now' | 'interrupted'>;
+
+/** A world in which cleaning up is not interrupted by the signal that is its reason. */
+export function uninterrupted({ kill, now }: Omit<Stopping, 'interrupted'>): Stopping {
+  return { kill, now, interrupted: new AbortController().signal };
+}
+
 /** Ends a service and waits for its process; returns false if it had to be killed. @throws {WaitError} if it runs even then */
-export async function stopProcess(world: Pick<World, 'kill' | 'now' | 'interrupted'>, pid: number): Promise<boolean> {
+export async function stopProcess(world: Stopping, pid: number): Promise<boolean> {
   const isGone = (): boolean => hasEnded(world, pid);
   for (const [signal, time] of [
     ['SIGTERM', stopTime],
