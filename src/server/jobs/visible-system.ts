@@ -117,7 +117,9 @@ function findMerged(): Pick<VisibleSystem, 'binds' | 'links'> {
 /** Creates the files that all sandboxes of a service share. */
 function prepareKit(kit: string, bash: string): void {
   rmSync(kit, { recursive: true, force: true });
-  mkdirSync(kit, { recursive: true, mode: 0o711 });
+  mkdirSync(kit, { recursive: true, mode: 0o700 });
+  // Not by the mode of mkdir, from which the umask takes bits: a service of root has users of their own for its zones.
+  chmodSync(kit, 0o711);
   // If a user cannot read a program, no other process of that user may inspect its memory, descriptors and directories. The runner needs
   // this protection because its tasks have the same user.
   copyFileSync(bash, join(kit, 'shell'));

@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { bindNode } from '../../../src/server/jobs/visible-system.ts';
+import { bindNode, prepareVisibleSystem } from '../../../src/server/jobs/visible-system.ts';
 
 /** Which directory of the machine tasks see because Node.js is installed there. */
 
@@ -38,4 +38,16 @@ test('the program as a single file is not given to tasks as Node.js', () => {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, '');
   expect(bindNode(file, [])).toEqual({ binds: [], programs: [] });
+});
+
+test('with a strict umask too, the users of zones reach the files that sandboxes share, and nobody lists or changes them', () => {
+  const former = process.umask(0o077);
+  try {
+    const kit = join(root, 'kit');
+    prepareVisibleSystem({ kit, bash: '/bin/bash', node: process.execPath, kept: [], tools: [] });
+    const modes = ['.', 'shell', 'passwd', 'hosts'].map((name) => (statSync(join(kit, name)).mode & 0o777).toString(8));
+    expect(modes).toEqual(['711', '111', '644', '644']);
+  } finally {
+    process.umask(former);
+  }
 });
