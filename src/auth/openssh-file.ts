@@ -35,18 +35,20 @@ export function readOpensshFile(text: string): OpensshFile {
   }
 }
 
+/** True for the ciphers of key files that `openOpensshFile` decrypts. */
+export function isSupportedCipher(cipher: string): boolean {
+  return /^(?:3des|aes\d+)-?(?:cbc|ctr)$/.test(cipher);
+}
+
 /**
  * The private key of a file. Unencrypted RSA and ECDSA keys, which most users have, are parsed here because loading sshpk takes longer than
  * a whole command may; sshpk parses the others.
- * @param passphrase required when the file is encrypted
+ * @param passphrase required when the file is encrypted, with a supported cipher
  * @throws {Error} when the passphrase is wrong or the file is damaged
  */
 export async function openOpensshFile(file: OpensshFile, text: string, passphrase: string | undefined): Promise<OpensshKey> {
   const name = readBlobName(file.publicBlob);
   if (file.cipher === 'none' && (name === 'ssh-rsa' || name.startsWith('ecdsa-sha2-'))) return readContent(file.content);
-  if (file.cipher !== 'none' && !/^(?:3des|aes\d+)-?(?:cbc|ctr)$/.test(file.cipher)) {
-    throw new InvalidKeyError(`the cipher ${file.cipher} is not supported`);
-  }
   const { default: sshpk } = await import('sshpk');
   const key = sshpk.parsePrivateKey(text, 'ssh-private', { ...(passphrase !== undefined && { passphrase }) });
   return { keyObject: createPrivateKey(key.toString('pkcs8')), comment: key.comment ?? '' };

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { CloudError, describeSystemError, isSystemError, KeyError, quietly } from '../base/errors.ts';
-import { openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
+import { isSupportedCipher, openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
 import {
   derivePublicKey,
   InvalidKeyError,
@@ -19,6 +19,7 @@ export type AskPassphrase = (path: string, attempt: number) => Promise<string>;
 /** A private key file that was read without its passphrase. */
 export interface KeyFile {
   path: string;
+  /** The key alone, from its first to its last line: other text around it, such as a byte order mark, is not for parsers. */
   text: string;
   encrypted: boolean;
   /** True if users other than the owner can read the file. */
@@ -70,10 +71,13 @@ function refusePublicKey(path: string): KeyError {
  */
 export async function inspectKeyFile(path: string): Promise<KeyFile> {
   try {
-    const { text, exposed } = readKeyText(path);
-    if (text.includes('-----BEGIN OPENSSH PRIVATE KEY-----')) return inspectOpenssh(path, text, exposed);
-    if (/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text)) return await inspectPem(path, text, exposed);
-    if (/^\s*(?:sk-)?(?:ssh|ecdsa)-\S+ /.test(text)) throw refusePublicKey(path);
+    const { text: whole, exposed } = readKeyText(path);
+    const [text, label] = /-----BEGIN ((?:[A-Z]+ )?PRIVATE KEY)-----[^]*?-----END \1-----/.exec(whole) ?? [];
+    if (text !== undefined)
+      return label === 'OPENSSH PRIVATE KEY' ? inspectOpenssh(path, text, exposed) : await inspectPem(path, text, exposed);
+    if (/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(whole))
+      throw new InvalidKeyError('the file is damaged: the last line of the key is missing');
+    if (/^\s*(?:sk-)?(?:ssh|ecdsa)-\S+ /.test(whole)) throw refusePublicKey(path);
     throw new InvalidKeyError('not a private key in OpenSSH, PEM or PKCS#8 format');
   } catch (error) {
     if (error instanceof KeyError) throw error;
@@ -89,12 +93,20 @@ function inspectOpenssh(path: string, text: string, exposed: boolean): KeyFile {
   return { path, text, exposed, encrypted: openssh.cipher !== 'none', publicKey: readPublicBlob(openssh.publicBlob), openssh };
 }
 
+function readPem(text: string): KeyObject {
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw new InvalidKeyError('the private key is damaged, or of an unsupported type', { cause: error });
+  }
+}
+
 async function inspectPem(path: string, text: string, exposed: boolean): Promise<KeyFile> {
   if (isEncryptedPem(text)) {
     const publicKey = readPublicFile(`${path}.pub`);
     return { path, text, exposed, encrypted: true, ...(publicKey && { publicKey }) };
   }
-  const keyObject = createPrivateKey(text);
+  const keyObject = readPem(text);
   return { path, text, exposed, encrypted: false, publicKey: await derivePublicKey(keyObject), keyObject };
 }
 
@@ -104,6 +116,11 @@ async function openFile({ text, openssh }: KeyFile, passphrase: string | undefin
 }
 
 async function openEncrypted(file: KeyFile, ask: AskPassphrase | undefined): Promise<{ keyObject: KeyObject; comment: string }> {
+  if (file.openssh && !isSupportedCipher(file.openssh.cipher)) {
+    throw new KeyError(`${file.path}: the key is encrypted with ${file.openssh.cipher}, which is not supported`, {
+      hint: `add the key to the ssh-agent: ssh-add ${file.path}\nor encrypt it again: ssh-keygen -p -Z aes256-ctr -f ${file.path}`,
+    });
+  }
   if (ask === undefined) {
     throw new KeyError(`${file.path}: the key is encrypted and there is no terminal to ask for its passphrase`, {
       hint: `add the key to the ssh-agent: ssh-add ${file.path}`,

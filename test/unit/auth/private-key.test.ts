@@ -70,6 +70,24 @@ describe.each(keys)('a private key of type $name', ({ name, make }) => {
     }
   });
 
+  it('is read with other text around it: a byte order mark, line ends of Windows, a certificate', async () => {
+    const plain = readFileSync(pem, 'utf8');
+    for (const [file, content] of Object.entries({
+      bom: `\uFEFF${plain}`,
+      windows: plain.replaceAll('\n', '\r\n'),
+      certificate: `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n${plain}`,
+    })) {
+      const signer = await loadPrivateKey(writePrivate(folder, `${name}.${file}`, content));
+      expect(signer.publicKey.fingerprints.md5, file).toBe(showFingerprint(pem, 'md5'));
+    }
+    const [openssh = '', , pkcs8 = ''] = encrypt(pem);
+    for (const file of [openssh, pkcs8]) {
+      const marked = writePrivate(folder, `${name}.marked`, `\uFEFF${readFileSync(file, 'utf8')}`);
+      const { publicKey } = await loadPrivateKey(marked, async () => passphrase);
+      expect(publicKey.fingerprints.md5).toBe(showFingerprint(pem, 'md5'));
+    }
+  });
+
   it('asks for the passphrase of every encrypted form, and again after a wrong one', async () => {
     for (const file of encrypt(pem)) {
       const asked: [string, number][] = [];
@@ -126,6 +144,17 @@ describe('private keys that cannot be used', () => {
     expect((await catchError(signer.sign(text, 'sha512'))).message).toContain('Ed25519 keys cannot sign for these services');
   });
 
+  it('does not ask for a passphrase that would not help: the file has an unsupported cipher', async () => {
+    const file = makeKey(folder, 'gcm', '-t', 'rsa', '-b', '2048');
+    run('ssh-keygen', ['-q', '-p', '-a', '1', '-Z', 'aes256-gcm@openssh.com', '-f', file, '-P', '', '-N', passphrase]);
+    const error = await catchError(loadPrivateKey(file, () => Promise.reject(new Error('asked'))));
+    expect(error.message).toBe(`${file}: the key is encrypted with aes256-gcm@openssh.com, which is not supported`);
+    expect(error.hint).toContain(`ssh-keygen -p -Z aes256-ctr -f ${file}`);
+    const [, again = ''] = /encrypt it again: ssh-keygen (.*)/.exec(error.hint ?? '') ?? [];
+    run('ssh-keygen', ['-q', ...again.split(' '), '-P', passphrase, '-N', passphrase]);
+    expect((await loadPrivateKey(file, async () => passphrase)).publicKey.type).toBe('rsa');
+  });
+
   it('says what is wrong with a file', async () => {
     const cases: [string, string | RegExp][] = [
       [join(folder, 'missing'), `${join(folder, 'missing')}: no such file or directory`],
@@ -136,7 +165,14 @@ describe('private keys that cannot be used', () => {
         writePrivate(folder, 'cut', readFileSync(path, 'utf8').replace(/[^\n]+\n-----END/, '-----END')),
         /cut: the file is damaged: the data ends too early/,
       ],
-      [writePrivate(folder, 'torn', '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n'), /torn: /],
+      [
+        writePrivate(folder, 'torn', '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n'),
+        `${join(folder, 'torn')}: the private key is damaged, or of an unsupported type`,
+      ],
+      [
+        writePrivate(folder, 'half', readFileSync(path, 'utf8').replace(/-----END[^]*/, '')),
+        `${join(folder, 'half')}: the file is damaged: the last line of the key is missing`,
+      ],
     ];
     for (const [file, message] of cases) {
       const error = await catchError(loadPrivateKey(file));
