@@ -48,14 +48,23 @@ function openSessions({ world, paths, refuseCache }: SenderOptions, ca: string |
   });
 }
 
-function readAuthority(settings: Sources): string | undefined {
-  if (settings.ca === undefined) return undefined;
+function readAuthorityFile({ value: path, source }: Sourced): string {
   try {
-    return readUserFile(settings.ca.value);
+    return readUserFile(path);
   } catch (error) {
-    const reason = error instanceof UntrustedFile ? error.message : `${settings.ca.value}: cannot be read`;
-    throw new UsageError(`${reason} (${settings.ca.source})`, { cause: error, hint: 'give a PEM file with --ca' });
+    const reason = error instanceof UntrustedFile ? error.message : `${path}: cannot be read`;
+    throw new UsageError(`${reason} (${source})`, { cause: error, hint: 'give a PEM file with --ca' });
   }
+}
+
+function readAuthority({ ca }: Sources): string | undefined {
+  if (ca === undefined) return undefined;
+  const text = readAuthorityFile(ca);
+  // Without this check the service would seem to be untrusted, as if the file contained the certificate of another authority.
+  if (/-----BEGIN (?:[A-Z\d]+ )?CERTIFICATE-----/.test(text)) return text;
+  throw new UsageError(`${ca.value} contains no certificate in PEM format (${ca.source})`, {
+    hint: `if it is in DER format: openssl x509 -inform DER -in ${ca.value} -out FILE.pem`,
+  });
 }
 
 /** Reads a limit in milliseconds. @throws {UsageError} naming its source */

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResponse, serveBytes, serveUntrusted, type Hostile } from '../support/hostile.ts';
@@ -72,6 +72,14 @@ describe('what goes wrong on the way', () => {
   test('TLS from an unknown authority: nothing was sent', async () => {
     expectOneLine(await toUrl('untrusted'), 1, 'is not signed by a trusted authority', 'trust the certificate authority with --ca FILE');
     expect(servers['untrusted']?.requests).toEqual([]);
+  });
+  test('a file of --ca without a certificate is said to be that: empty, a key, a certificate in DER format', async () => {
+    for (const [name, bytes] of Object.entries({ empty: '', key: '-----BEGIN PRIVATE KEY-----\n', der: Buffer.from([0x30, 0x82, 1, 2]) })) {
+      const ca = join(user.home, `ca-${name}`);
+      writeFileSync(ca, bytes);
+      const outcome = await user.here(['keys', 'list', '--ca', ca]);
+      expectOneLine(outcome, 2, `${ca} contains no certificate in PEM format (option --ca)`, 'if it is in DER format: openssl x509 ');
+    }
   });
   test('with --insecure it is used, and a warning is shown', async () => {
     const { code, stdout, stderr } = await user.here(['keys', 'list', '--insecure', '-j', '--url', servers['untrusted']?.url ?? '']);
