@@ -54,26 +54,43 @@ async function describeStoredKey({ path, name, blob, comment, fingerprints }: St
 }
 
 /** The key in the file that the settings name; empty if the file cannot be read, or only its passphrase would show the public key. */
-async function describeKeyFile(path: string): Promise<LocalKey[]> {
+async function describeKeyFile(path: string, onProblem: OnProblem): Promise<LocalKey[]> {
   try {
     const { publicKey, encrypted, exposed } = await inspectKeyFile(path);
-    if (publicKey === undefined) return [];
+    if (publicKey === undefined) {
+      onProblem(`${path} is encrypted and has no .pub file: its key is known when it signs`);
+      return [];
+    }
     const { type, bits, comment, fingerprints } = publicKey;
     const key: LocalKey = { type, bits, ...fingerprints, source: path, encrypted, comment, usableFor: listServices(type) };
     return [exposed ? { ...key, problem: `other users can read it: chmod 600 ${path}` } : key];
-  } catch {
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    onProblem(error.message);
     return [];
   }
 }
 
+/** Called with the reason why keys are missing from a list: an agent that does not respond, a file that cannot be read. */
+export type OnProblem = (problem: string) => void;
+
 /**
- * The private keys of this machine, the agent's first (`cloud keys local`). Skips an agent that does not respond, and public keys alone.
+ * The private keys of this machine, the agent's first (`cloud keys local`). Skips an agent that does not respond, files that cannot be read
+ * without a passphrase, and public keys alone.
  */
-export async function listLocalKeys({ agentSocket, sshDir, keyFile }: Omit<KeySearch, 'keyId' | 'askPassphrase'>): Promise<LocalKey[]> {
-  const [held, { keys }] = await Promise.all([viewAgent(agentSocket), readKeyFolder(sshDir)]);
+export async function listLocalKeys(
+  { agentSocket, sshDir, keyFile }: Omit<KeySearch, 'keyId' | 'askPassphrase'>,
+  onProblem: OnProblem = () => undefined,
+): Promise<LocalKey[]> {
+  const [held, { keys, problems }] = await Promise.all([viewAgent(agentSocket), readKeyFolder(sshDir)]);
+  const hasAgent = agentSocket !== undefined && agentSocket !== '';
+  for (const problem of [...(hasAgent && held.problem !== undefined ? [held.problem] : []), ...problems]) onProblem(problem);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
-  const isListed = keyFile === undefined || keys.some(({ path }) => path === keyFile);
-  return [...held.keys.map(describeAgentKey), ...present.flat(), ...(isListed ? [] : await describeKeyFile(keyFile))];
+  const isListed =
+    keyFile === undefined ||
+    keys.some(({ path }) => path === keyFile) ||
+    problems.some((problem) => [`${keyFile}:`, `${keyFile} `].some((beginning) => problem.startsWith(beginning)));
+  return [...held.keys.map(describeAgentKey), ...present.flat(), ...(isListed ? [] : await describeKeyFile(keyFile, onProblem))];
 }
 
 /**

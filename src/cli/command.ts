@@ -1,6 +1,6 @@
 import type { ServiceName } from '../api/operation.ts';
 import type { PresignedCheck } from '../auth/check-presigned.ts';
-import type { LocalKey } from '../auth/local-keys.ts';
+import type { LocalKey, OnProblem } from '../auth/local-keys.ts';
 import type { KeyFiles, KeyWish } from '../auth/make-key.ts';
 import type { ClientOptions, ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
@@ -91,8 +91,8 @@ export interface Context {
   readonly withUrl: (url: string) => Context;
   /** Adds hints that depend on settings and the command line to an error; other errors are returned unchanged. */
   readonly refine: (error: unknown) => Promise<unknown>;
-  /** The private keys of this machine, usable or not, including that of the settings. */
-  readonly localKeys: () => Promise<LocalKey[]>;
+  /** The private keys of this machine, usable or not, including that of the settings. `onProblem` gets the reasons why others are missing. */
+  readonly localKeys: (onProblem?: OnProblem) => Promise<LocalKey[]>;
   /** Generates a key pair without storing it. */
   readonly makeKey: (wish: KeyWish) => Promise<KeyFiles>;
   /** Normalized fingerprints of the key that a profile names; two profiles have the same key when they share one. */

@@ -277,7 +277,7 @@ export const keys = group({
       ],
       id: 'md5',
       fetch: async (context) => {
-        const local = await context.localKeys();
+        const local = await context.localKeys(context.warn);
         const registered = await listRegistered(context);
         return local.map((key) => ({
           ...key,

@@ -99,9 +99,9 @@ async function openJournalOf(context: Context, inputs: () => SettingInputs): Pro
 
 /** The functions of a context for the keys of this machine. */
 function createKeyFunctions({ env }: World, paths: Paths, settings: () => Sources) {
-  const localKeys: Context['localKeys'] = async () => {
+  const localKeys: Context['localKeys'] = async (onProblem) => {
     const { listLocalKeys } = await import('../auth/local-keys.ts');
-    return await listLocalKeys({ agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value });
+    return await listLocalKeys({ agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value }, onProblem);
   };
   const makeKey: Context['makeKey'] = async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish);
   const listKeyNames: Context['listKeyNames'] = async (values) => (await import('../auth/local-keys.ts')).listKeyNames(values, localKeys);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
@@ -133,6 +133,30 @@ test('keys local tells which keys serve and which are registered', async () => {
   await user.here(['keys', 'create']);
   const after = await user.json<{ md5: string; registered: boolean }[]>('keys', 'local');
   expect(after.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))?.registered).toBe(true);
+});
+
+test('keys local says why keys are missing: an agent that does not respond, files that need a passphrase or are damaged', async () => {
+  const folder = join(user.home, '.ssh');
+  execFileSync('mkdir', ['-p', folder]);
+  const [locked, torn] = [join(folder, 'locked.pem'), join(folder, 'torn.pem')];
+  execFileSync('openssl', ['genrsa', '-aes128', '-passout', 'pass:sesame', '-out', locked, '2048'], { stdio: 'ignore' });
+  writeFileSync(torn, '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n', { mode: 0o600 });
+  try {
+    const list = (...words: string[]) => user.here(['keys', 'local', ...words], { env: { SSH_AUTH_SOCK: join(user.home, 'gone') } });
+    const { code, stderr } = await list();
+    expect([code, stderr.trim().split('\n').toSorted()]).toEqual([
+      0,
+      [
+        `${locked} is encrypted and has no .pub file, so it can only be used with --key-file`,
+        `${torn}: the private key is damaged, or of an unsupported type`,
+        `the ssh-agent cannot be reached: nothing listens on ${join(user.home, 'gone')}`,
+      ].toSorted(),
+    ]);
+    // Once, although the settings name the file too.
+    expect((await list('--key-file', locked)).stderr.match(/has no .pub file/gu)).toHaveLength(1);
+  } finally {
+    for (const file of [locked, torn]) rmSync(file);
+  }
 });
 
 test('a key is found by the beginning of its MD5 fingerprint, with or without colons', async () => {
