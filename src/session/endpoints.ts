@@ -1,5 +1,5 @@
 import type { ServiceName } from '../api/operation.ts';
-import { checkTransport } from '../client/client.ts';
+import { assertNoCredentials, checkTransport } from '../client/client.ts';
 import { kebab, readFlag, settings as settingTable, type Sources } from '../config/settings.ts';
 import { UsageError } from '../base/errors.ts';
 
@@ -29,10 +29,7 @@ export function readUrl(settings: Sources, service: ServiceName): URL {
   const { value: text, source } = found;
   if (!URL.canParse(text)) throw new UsageError(`${source}: "${text}" is not a URL`);
   const url = new URL(text);
-  if (url.username !== '' || url.password !== '')
-    throw new UsageError(`${source}: the URL contains a user name or password, which these services do not accept`, {
-      hint: 'requests are signed with a key: remove the part before the @',
-    });
+  assertNoCredentials(url, source);
   checkTransport(url, readFlag(settings.allowHttp));
   return url;
 }

@@ -135,6 +135,26 @@ test('keys local tells which keys serve and which are registered', async () => {
   expect(after.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))?.registered).toBe(true);
 });
 
+test('an edit of a profile that names one key beside another is refused, and the hint replaces the key', async () => {
+  const [first, second] = ['pair-1', 'pair-2'].map((name) => ({ file: join(user.home, name), id: fingerprintOf(makeKey(name), 'sha256') }));
+  const edit = (...words: string[]) => user.here(['profile', 'edit', 'pair', ...words]);
+  const words = ['--url', 'https://localhost:1', '--account', 'demo', '--key-file', first?.file ?? '', '--no-test'];
+  expect((await user.here(['profile', 'create', 'pair', ...words])).code).toBe(0);
+  expect((await edit('--key-id', first?.id ?? '')).code).toBe(0);
+  const { code, stderr } = await edit('--key-file', second?.file ?? '');
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(`--key-file: the profile also has the key-id ${first?.id}, which is another key`),
+  ]);
+  expect((await edit('--unset', 'keyId')).code).toBe(0);
+  const again = await edit('--key-id', second?.id ?? '');
+  expect(again.stderr).toContain(`--key-id: the profile also has the key-file ${first?.file}, which is another key`);
+  const [, hint = ''] = /hint: cloud profile edit pair (.*)\n/.exec(again.stderr) ?? [];
+  expect((await edit(...hint.split(' '))).code).toBe(0);
+  const profile = await user.json<Record<string, unknown>>('profile', 'get', 'pair');
+  expect([profile['keyId'], profile['keyFile']]).toEqual([second?.id, undefined]);
+});
+
 test('keys local says why keys are missing: an agent that does not respond, files that need a passphrase or are damaged', async () => {
   const folder = join(user.home, '.ssh');
   execFileSync('mkdir', ['-p', folder]);

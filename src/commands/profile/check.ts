@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs';
 import { splitList } from '../../base/split-list.ts';
+import type { Context } from '../../cli/command.ts';
+import { assertNoCredentials } from '../../client/client.ts';
+import { quoteShell } from '../../base/quote.ts';
 import type { World } from '../../base/world.ts';
 import { UsageError } from '../../base/errors.ts';
 import { resolvePath } from '../../cli/input.ts';
@@ -19,7 +22,10 @@ function refuse(option: string, value: string, what: string, hint: string): neve
 }
 
 const checkUrl: Check = (value, option) => {
-  const isWeb = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).hostname !== '';
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  // Checked first: the value is not shown.
+  if (url !== undefined) assertNoCredentials(url, option);
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && url.hostname !== '';
   if (!isWeb) refuse(option, value, 'is not the URL of a service', `${option} https://cloud.example.com`);
 };
 
@@ -88,4 +94,28 @@ export async function checkValues(world: World, values: Profile['values']): Prom
   }
   for (const [name, value] of Object.entries(stored) as [SettingName, string][]) await checks[name]?.(value, `--${kebab(name)}`);
   return stored;
+}
+
+/**
+ * Rejects an edit that names a key while the profile keeps the other setting that names one: no request could be signed. Files that cannot
+ * be read without a passphrase are not compared.
+ * @param given the changed settings
+ * @param values all settings after the change
+ * @throws {UsageError}
+ */
+export async function assertSameKey(
+  { listKeyNames }: Context,
+  name: string,
+  given: Profile['values'],
+  values: Profile['values'],
+): Promise<void> {
+  const { keyId, keyFile } = values;
+  if (keyId === undefined || keyFile === undefined || (given.keyId === undefined) === (given.keyFile === undefined)) return;
+  const names = await listKeyNames({ keyFile });
+  if (names.includes(keyFile) || (await listKeyNames({ keyId })).some((each) => names.includes(each))) return;
+  const [changed, kept] = given.keyId === undefined ? (['keyFile', 'keyId'] as const) : (['keyId', 'keyFile'] as const);
+  const option = `--${kebab(changed)}`;
+  throw new UsageError(`${option}: the profile also has the ${kebab(kept)} ${values[kept]}, which is another key`, {
+    hint: `cloud profile edit ${quoteShell(name)} ${option} ${quoteShell(values[changed] ?? '')} --unset ${kept}`,
+  });
 }

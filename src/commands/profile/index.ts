@@ -12,7 +12,7 @@ import { readRecord } from '../../cli/from.ts';
 import { optional, text as fieldText } from '../../api/fields.ts';
 import { editYaml } from '../rbac/editor.ts';
 import { quoteShell } from '../../base/quote.ts';
-import { checkValues } from './check.ts';
+import { assertSameKey, checkValues } from './check.ts';
 import { create } from './create.ts';
 import { importProfiles } from './import.ts';
 import { ownOptions, profileFields, readGiven, showProfile } from './values.ts';
@@ -115,13 +115,14 @@ const edit = command({
       throw new UsageError(`"${unknown}" is not a setting of a profile`, { hint: `there are ${profileSettings.join(', ')}` });
     const name = args.name ?? invocation.profiles.current() ?? chosenName(invocation, undefined);
     if (Object.keys(given).length + removed.length === 0) return await editProfile(invocation, name);
-    const changed = invocation.profiles.change(name, (values) =>
+    const apply = (values: Profile['values']): Profile['values'] =>
       Object.fromEntries(
         Object.entries({ ...values, ...given, ...joinColumns(values, given) }).filter(
           ([setting, value]) => !removed.includes(setting) && !(setting === 'defaultColumns' && value === ''),
         ),
-      ),
-    );
+      );
+    await assertSameKey(invocation, name, given, apply(invocation.profiles.read(name).values));
+    const changed = invocation.profiles.change(name, apply);
     invocation.note(`Changed profile ${name}`);
     return record(showProfile(changed), { id: 'name' });
   },

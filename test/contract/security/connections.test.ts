@@ -87,6 +87,11 @@ describe('credentials stay with the hosts of the profile', () => {
     expect(code).toBe(2);
     expect(err).toContain('contains a user name or password');
     expect(out + err).not.toContain('sesame');
+    // Nor is it kept, where lists of profiles would show it.
+    const words = ['profile', 'create', 'kept', '--url', 'https://jo:sesame@cloud.example.test', '--account', 'jo', '--no-test'];
+    const made = await ask('https://cloud.example.test', words);
+    expect([made.code, made.err]).toEqual([2, expect.stringContaining('--url: the URL contains a user name or password')]);
+    expect(made.out + made.err).not.toContain('sesame');
   });
 });
 
