@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
@@ -169,4 +180,21 @@ test.each([
   expect(stderr).toContain(`${file} is not the beginning of /demo/stor/${object}: left alone`);
   expect(stderr).toContain('hint: without --continue the file is replaced');
   expect(parts('.')).toEqual([]);
+});
+
+test.each([
+  ['get small', (file: string) => ['get', 'd/small', file], 'small'],
+  ['get large', (file: string) => ['get', 'd/large', file], 'large'],
+  ['sync', (file: string) => ['sync', 'stor:d', file.replace(/small$/, '')], 'small'],
+])('%s keeps the permissions of the file that it replaces: a private file is never open to others', async (_, words, name) => {
+  for (const mode of [0o600, 0o755, 0o440]) {
+    const folder = join(user.home, `kept-${mode}`);
+    const file = join(folder, name);
+    mkdirSync(folder);
+    writeFileSync(file, 'earlier');
+    chmodSync(file, mode);
+    expect((await user.here(['stor', ...words(file), '-q'])).code).toBe(0);
+    expect([statSync(file).size > 'earlier'.length, (statSync(file).mode & 0o777).toString(8)]).toEqual([true, mode.toString(8)]);
+    rmSync(folder, { recursive: true });
+  }
 });

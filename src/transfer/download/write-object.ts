@@ -19,7 +19,7 @@ import { writeChunks, writeSize } from '../local/file-writer.ts';
 import type { Hasher } from '../hashing.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
 import { checkWay } from '../local/folders.ts';
-import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
+import { createOwn, giveName, keepMode, nameUnfinished, removeStale } from '../local/partial-file.ts';
 import { printRemotePath } from '../path.ts';
 import { mayTryAgain } from '../retry.ts';
 import { readMode } from '../tree/headers.ts';
@@ -94,9 +94,9 @@ async function writeUnfinished(
   { file, unfinished }: Places,
   { length: start, expected }: Beginning,
   ticket: Ticket,
-  sparse: boolean,
+  { sparse, mode }: { sparse: boolean; mode: number | undefined },
 ): Promise<number> {
-  if (start === 0) closeSync(createOwn(unfinished));
+  if (start === 0) closeSync(createOwn(unfinished, mode));
   const handle = await open(unfinished, constants.O_RDWR | constants.O_NOFOLLOW);
   try {
     const hasher = await hashStart(engine, unfinished, start, opened.size);
@@ -134,9 +134,13 @@ export interface Properties {
   mode: number | undefined;
 }
 
-/** The time, and with `modes` the permission bits, that the object's headers state. */
-export function readProperties({ headers }: Opened, { modes }: FetchOptions): Properties {
-  return { mtime: readTime(headers['m-mtime'])?.time, mode: modes === true ? readMode(headers['m-mode']) : undefined };
+/**
+ * The time, and with `modes` the permission bits, that the object's headers state.
+ * @param there the file that is replaced, whose permission bits are kept otherwise
+ */
+export function readProperties({ headers }: Opened, { modes }: FetchOptions, there: Stats | undefined): Properties {
+  const stated = modes === true ? readMode(headers['m-mode']) : undefined;
+  return { mtime: readTime(headers['m-mtime'])?.time, mode: stated ?? keepMode(there) };
 }
 
 export function setProperties(descriptor: number, { mtime, mode }: Properties): void {
@@ -171,13 +175,17 @@ export function createTakenError(file: string): NetworkError {
   return new NetworkError(`another process has taken the partial download of ${file}`, { code: 'CannotResume' });
 }
 
-/** @returns true if something exists under the file's name @throws {LocalError} for what must not be replaced */
-export function checkTarget(file: string, { path }: Pick<Opened, 'path'>, { inTree, rel }: Pick<FetchOptions, 'inTree' | 'rel'>): boolean {
+/** @returns what exists under the file's name @throws {LocalError} for what must not be replaced */
+export function checkTarget(
+  file: string,
+  { path }: Pick<Opened, 'path'>,
+  { inTree, rel }: Pick<FetchOptions, 'inTree' | 'rel'>,
+): Stats | undefined {
   if (rel !== undefined) checkWay(file, rel);
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (inTree === true && there !== undefined) checkPlace(file, there);
   if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${printRemotePath(path)} cannot be written there`);
-  return there !== undefined;
+  return there;
 }
 
 /**
@@ -185,9 +193,8 @@ export function checkTarget(file: string, { path }: Pick<Opened, 'path'>, { inTr
  * @throws {NetworkError} {LocalError} and then no file exists, or the old one, or an unfinished one that the next run continues
  */
 export async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
-  checkTarget(file, opened, options);
+  const properties = readProperties(opened, options, checkTarget(file, opened, options));
   options.onHeaders?.(opened.headers);
-  const properties = readProperties(opened, options);
   if (opened.size !== undefined) ticket.expect(opened.size);
   const unfinished = nameUnfinished(file, opened.etag, engine.processes);
   const { replaces = 'anything', sparse = false } = options;
@@ -201,7 +208,7 @@ export async function writeObject(engine: Engine, opened: Opened, file: string, 
       return describeFetched(opened, file, properties.mtime);
     }
     const beginning = await takeBeginning(engine, opened, file, unfinished, options);
-    const size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
+    const size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, { sparse, mode: properties.mode });
     setPropertiesOf(unfinished, properties);
     if (continues && beginning.isOwn !== true) await assertBeginning(engine, file, unfinished, opened, options);
     assertApart(engine.storage, file);

@@ -28,7 +28,7 @@ export function isSmall({ size, body }: Opened, options: FetchOptions): boolean 
 
 /** Writes synchronously: much faster than asynchronous calls, each of which waits for a thread. */
 function writeContent(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): void {
-  const descriptor = createOwn(unfinished);
+  const descriptor = createOwn(unfinished, properties.mode);
   try {
     const ranges = sparse ? findData(content, 0) : [{ start: 0, end: content.length }];
     for (const { start, end } of ranges) for (let at = start; at < end;) at += writeSync(descriptor, content, at, end - at, at);
@@ -62,12 +62,12 @@ export async function writeSmallObject(
     // Awaiting bytes that have arrived would cost as much as their MD5.
     const content = reading instanceof Promise ? await reading : reading;
     // One check is enough, because nothing is awaited between it and the rename.
-    const isTaken = checkTarget(file, opened, options);
-    const properties = readProperties(opened, options);
+    const there = checkTarget(file, opened, options);
+    const properties = readProperties(opened, options, there);
     const unfinished = nameUnfinished(file, undefined, processes);
     writeContent(content, unfinished, properties, options.sparse === true);
     try {
-      if (isTaken) assertApart(storage, file);
+      if (there !== undefined) assertApart(storage, file);
       const made = noteMade(storage, unfinished);
       if (!giveName(unfinished, file, options.replaces ?? 'anything')) throw createTakenError(file);
       if (options.inTree !== true) removeStale(file, processes);

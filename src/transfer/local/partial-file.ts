@@ -1,5 +1,17 @@
 import { createHash, randomFillSync } from 'node:crypto';
-import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { digestText } from '../../base/fnv.ts';
 import { isSystemError, LocalError } from '../../base/errors.ts';
@@ -73,6 +85,15 @@ export function sizeOfOwn(file: string): number {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats?.isFile() !== true || stats.nlink > 1) return 0;
   return process.getuid === undefined || stats.uid === process.getuid() ? stats.size : 0;
+}
+
+/**
+ * The permission bits of a file that is replaced, so that a private file stays private and a script executable. Undefined for somebody
+ * else's file, which may be planted: then the umask decides, as for a new file.
+ */
+export function keepMode(there: Stats | undefined): number | undefined {
+  const isOwn = there?.isFile() === true && (process.getuid === undefined || there.uid === process.getuid());
+  return isOwn ? there.mode & 0o777 : undefined;
 }
 
 /** True if an unfinished file was created by this program for this user, by the checksum in its name. */
@@ -246,8 +267,8 @@ function assertRemovable(file: string): void {
   removable.add(folder);
 }
 
-function openNew(file: string): number {
-  const descriptor = openSync(file, creating, 0o666);
+function openNew(file: string, mode: number): number {
+  const descriptor = openSync(file, creating, mode);
   try {
     assertRemovable(file);
     return descriptor;
@@ -257,13 +278,18 @@ function openNew(file: string): number {
   }
 }
 
-/** Creates and opens a file, replacing whatever has its name. @returns the descriptor */
-export function createOwn(file: string): number {
+/**
+ * Creates and opens a file, replacing whatever has its name.
+ * @param mode permission bits of the finished file, from which the umask takes some; until then its owner can also read and write it
+ * @returns the descriptor
+ */
+export function createOwn(file: string, mode = 0o666): number {
+  const unfinished = mode | 0o600;
   try {
-    return openNew(file);
+    return openNew(file, unfinished);
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'EEXIST') throw error;
     rmSync(file, { force: true });
-    return openNew(file);
+    return openNew(file, unfinished);
   }
 }
