@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import { joinLines } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
-import { isPostgres } from '../store/engine-of.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -97,18 +96,26 @@ async function writeDone(
   const outcome = await putFiles(transaction, directory, files, now);
   // Nobody needs the remaining tasks of a cancelled job any more.
   for (const state of new Set(['waiting' as const, claimedState(transaction)]))
-    await transaction.updateTable('job_tasks').set({ state: 'failed' }).where('state', '=', state).where('job', '=', job.id).execute();
+    await transaction
+      .updateTable('job_tasks')
+      .set({ state: 'failed' })
+      .where('state', '=', sql.lit(state))
+      .where('job', '=', job.id)
+      .execute();
   await transaction.updateTable('jobs').set({ state: 'done', done: now }).where('id', '=', job.id).execute();
   return outcome;
 }
 
-/** Tasks changed per statement: a statement must finish in time however many tasks there are. */
+/** Tasks changed per transaction: none takes long, however many tasks there are. */
 const batchSize = 5000;
 
-/** Fails the tasks of a cancelled job that never began, in batches, where the transaction that ends the job has a time limit. */
+/**
+ * Fails the tasks of a cancelled job that never began, in batches, before the transaction that ends the job. The state is part of the text of
+ * the queries, because with a parameter SQLite does not use the index of waiting tasks.
+ */
 async function dropWaiting(store: Store, job: string): Promise<void> {
   const waiting = (db: Store['db']) =>
-    db.selectFrom('job_tasks').select(['phase', 'number']).where('job', '=', job).where('state', '=', 'waiting');
+    db.selectFrom('job_tasks').select(['phase', 'number']).where('job', '=', job).where('state', '=', sql.lit('waiting'));
   for (;;) {
     const first = await waiting(store.db).orderBy('phase').orderBy('number').limit(1).executeTakeFirst();
     if (first === undefined) return;
@@ -117,7 +124,7 @@ async function dropWaiting(store: Store, job: string): Promise<void> {
       // A range of the key: while the table has no statistics, a join with chosen rows would compare each row with all others.
       const batch = transaction.updateTable('job_tasks').set({ state: 'failed' }).where('job', '=', job).where('phase', '=', first.phase);
       const range = batch.where('number', '>=', first.number).where('number', '<', first.number + batchSize);
-      await range.where('state', '=', 'waiting').execute();
+      await range.where('state', '=', sql.lit('waiting')).execute();
     });
   }
 }
@@ -130,7 +137,7 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number): Pro
   if (await hasLiveTasks(store, job.id)) return { isDone: false, missing: [] };
   const seen = await store.db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
   if (seen?.state !== 'running') return { isDone: true, missing: [] };
-  if (seen.cancelled === 1 && isPostgres(store.db)) await dropWaiting(store, job.id);
+  if (seen.cancelled === 1) await dropWaiting(store, job.id);
   await removeIntermediate(store, job);
   const files = await writeFiles(store, seen, now);
   const directory = jobDirectory(job.account.login, job.id);

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { quietly } from '../../base/errors.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -6,11 +6,12 @@ import { claimedColumns, type ActiveJob, type ActivePhase, type ClaimedRow, type
 import type { TaskLeases } from './task-leases.ts';
 import { createRunningTasks, nameTask, readRunningTasks, type RunningTasks, type TaskKey } from './running-tasks.ts';
 
+/** The state is part of the text of the query, because with a parameter SQLite does not use the index of waiting tasks. */
 function look(db: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: number): Promise<ClaimedRow[]> {
   return db
     .selectFrom('job_tasks')
     .select(claimedColumns)
-    .where('state', '=', 'waiting')
+    .where('state', '=', sql.lit('waiting'))
     .where('job', '=', job.id)
     .where('phase', '=', phase.number)
     .where('number', '>', phase.claimed)
