@@ -5,6 +5,7 @@ import { controlOperations, type ControlInput, type ControlName, type ControlRes
 import { BodyTooLarge, readAll } from '../../api/message.ts';
 import { controlFolderOf, controlSocketOf, shortenSocketPath } from '../../base/control-socket.ts';
 import { CloudError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { isDiskFull } from '../store/disk-full.ts';
 
 /** Handlers of the operations of the control interface. Errors they throw are sent to the client with message and hint. */
 export type ControlHandlers = {
@@ -83,6 +84,7 @@ async function answer(
       writeJson(response, 400, { code, message, hint });
       return;
     }
+    if (isDiskFull(error)) return writeJson(response, 507, { code: 'LocalError', message: 'the disk of the service is full' });
     log(`control: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     writeJson(response, 500, { code: 'LocalError', message: 'the control interface failed', hint: 'see cloud local logs' });
   }
