@@ -126,7 +126,7 @@ function adviseOnCode({ code, message }: ApiError): string | undefined {
 
 /** The hint for a missing path of the object storage. */
 function adviseOnPath({ status, message }: ApiError): string | undefined {
-  const [, above] = status === 404 ? (/^(\/[^/\s]+\/(?:\S+\/)*)[^/\s]+ does not exist/.exec(message) ?? []) : [];
+  const [, above] = status === 404 ? (/^(\/[^/\s]+\/(?:[^/]+\/)*)[^/]+ does not exist/.exec(message) ?? []) : [];
   return above === undefined ? undefined : `cloud stor ls ${quoteShell(above.replace(/\/$/, ''))}`;
 }
 

@@ -123,6 +123,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor ls -l -a', 'unknown option -a', 'names that begin with a dot are always listed: cloud stor ls'],
   ['stor ls -l -R', 'unknown option -R', 'everything below a directory: cloud stor tree'],
   ['stor rm -R d -y', 'unknown option -R', 'did you mean --recursive?'],
+  ["stor cat 'no such'", '/demo/stor/no such does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor cat one --range x', '--range: "x" is not a range', 'the first 100 bytes: --range 0-99'],
   [
     'stor mv one nodir/y',
