@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openClusterStore, openPostgres } from '../../src/server/store/postgres/open.ts';
 import { createDatabase, migrateDatabase } from '../support/cluster-database.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { runStatement, startPostgres } from '../support/postgres.ts';
+import { createSandbox, type Outcome } from '../support/sandbox.ts';
 import { createTestService, type TestReply } from '../support/service.ts';
 
 /** What becomes of the services when the database is new, newer, or away. */
@@ -77,6 +78,45 @@ describe('migration', () => {
       select table_name || '.' || column_name as name from information_schema.columns
       where table_schema = 'public' and data_type = 'text' and collation_name is distinct from 'C'`.execute(db);
     expect(rows).toEqual([]);
+  });
+});
+
+describe('commands of an operator say what to change', () => {
+  const run = async (url: string, ...words: string[]): Promise<Outcome> => {
+    const { sandbox, remove } = createSandbox();
+    ends.push(async () => remove());
+    return sandbox.here(['server', ...words, '--database', url]);
+  };
+  const clean = (message: string, hint: string): Partial<Outcome> => ({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`: ${message}.*\nhint: .*${hint}.*\n$`, 'u')),
+  });
+
+  test('when the user has no rights', async () => {
+    const url = await create();
+    await runStatement(url, 'do $$ begin create role weak login; exception when duplicate_object then null; end $$');
+    ends.push(() => runStatement(url, 'drop role weak'));
+    const weak = url.replace('user=cloud', 'user=weak');
+    const refused = clean('the database refuses: permission denied for table steps', 'user who owns the database');
+    for (const words of [['status'], ['audit'], ['accounts', 'list']])
+      expect(await run(weak, ...words), words.join(' ')).toMatchObject(refused);
+  });
+
+  test('when the database is read-only', async () => {
+    const url = await create();
+    const name = new URL(url).pathname.slice(1);
+    await runStatement(url, `alter database ${name} set default_transaction_read_only = on`);
+    const refused = clean('the database is away: cannot execute CREATE TABLE in a read-only transaction', 'address of the primary');
+    expect(await run(url, 'migrate')).toMatchObject(refused);
+  });
+
+  test('when the encoding is not UTF8', async () => {
+    const url = await create({ isEmpty: true });
+    await runStatement(url, `create database latin encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
+    ends.push(() => runStatement(url, 'drop database latin'));
+    const latin = url.replace(/test_\w+/u, 'latin');
+    expect(await run(latin, 'migrate')).toMatchObject(clean('the database has the encoding LATIN1, and needs UTF8', '--encoding UTF8'));
+    expect((await run(latin, 'status')).stdout).toContain('version 0');
   });
 });
 

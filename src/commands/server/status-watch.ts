@@ -1,4 +1,4 @@
-import { LocalError } from '../../base/errors.ts';
+import { CloudError } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import type { Context } from '../../cli/command.ts';
 import { pause } from '../../client/retry.ts';
@@ -29,7 +29,7 @@ export async function* lookAgain(
     try {
       yield await look();
     } catch (error) {
-      if (!(error instanceof LocalError)) throw error;
+      if (!(error instanceof CloudError)) throw error;
       yield [{ item: 'database', state: 'away', detail: error.message }];
     }
   }

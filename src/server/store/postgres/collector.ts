@@ -1,8 +1,8 @@
 import { sql, type Kysely } from 'kysely';
-import { DatabaseError } from 'pg';
 import { LocalError } from '../../../base/errors.ts';
 import type { ByteStore } from '../bytes.ts';
 import type { Schema } from '../schema.ts';
+import { DatabaseRefusal } from './errors.ts';
 
 /**
  * Which database removes contents. Two databases can name the same contents: one is then a copy of the other, and each would remove what
@@ -27,7 +27,7 @@ async function identify(db: Kysely<Schema>): Promise<string> {
     return rows[0]?.server ?? '';
   };
   const server = await readServer().catch((error: unknown) => {
-    if (error instanceof DatabaseError && error.code === functionDenied) return 'server';
+    if (error instanceof DatabaseRefusal && error.code === functionDenied) return 'server';
     throw error;
   });
   const { rows } = await sql<{ id: string }>`

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg';
+import { CloudError, exitCodes } from '../../../base/errors.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 
 /**
@@ -6,6 +7,28 @@ import { StoreUnavailable } from '../unavailable.ts';
  * timeout ended the statement (57), there are too many connections (53300), a lock timed out (55P03), the server is read-only (25006).
  */
 const passing = /^(?:08...|57...|53300|55P03|25006)$/u;
+
+/** Error code of a server that is read-only, and what to do about it. */
+const readOnly = '25006';
+const readOnlyHint = 'give the address of the primary: a standby is read-only, and so is a database with default_transaction_read_only';
+
+/** Error codes of a lack of rights or space, and what an operator can do about them. */
+const remedies: ReadonlyMap<string, string> = new Map([
+  ['42501', 'connect as the user who owns the database and has created its tables'],
+  ['53100', 'free space on the disk of PostgreSQL'],
+]);
+
+/** PostgreSQL refuses a query for a reason that an operator can change. */
+export class DatabaseRefusal extends CloudError {
+  /** Error code of PostgreSQL. */
+  readonly code: string;
+  readonly exitCode = exitCodes.failed;
+
+  constructor(code: string, hint: string, cause: Error) {
+    super(`the database refuses: ${cause.message}`, { hint, cause });
+    this.code = code;
+  }
+}
 
 /** Error codes of a transaction that is retried after a conflict, which may also appear as a violated unique or foreign key. */
 const repeatable: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '23503']);
@@ -21,13 +44,17 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
-/** Converts an error of a query: `StoreUnavailable` if the query did not cause it. */
+/** Converts an error of a query: `StoreUnavailable` or `DatabaseRefusal` if the query did not cause it. */
 export function explainQueryError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return error;
   const code = codeOf(error);
+  const remedy = remedies.get(code ?? '');
+  if (code !== undefined && remedy !== undefined) return new DatabaseRefusal(code, remedy, error);
   // An error that does not come from the server is a connection error.
   const isPassing = code === undefined || passing.test(code);
-  return isPassing ? new StoreUnavailable(`the database is away: ${error.message}`, { cause: error }) : error;
+  if (!isPassing) return error;
+  const hint = code === readOnly ? readOnlyHint : undefined;
+  return new StoreUnavailable(`the database is away: ${error.message}`, { hint, cause: error });
 }
 
 /** Why a prepared statement failed as a statement; undefined if its query failed. */

@@ -10,6 +10,16 @@ import { isRepeatable } from './errors.ts';
 /** The row that a migration locks before it reads anything else. */
 const lockRow = 0;
 
+/** @throws {LocalError} if the encoding cannot store all names; PostgreSQL cannot change the encoding of a database. */
+async function assertEncoding(db: Kysely<StepTable>): Promise<void> {
+  const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db);
+  const encoding = rows[0]?.encoding;
+  if (encoding === 'UTF8') return;
+  throw new LocalError(`the database has the encoding ${encoding}, and needs UTF8`, {
+    hint: 'create another one: createdb --encoding UTF8 --template template0 NAME',
+  });
+}
+
 /** Number of the advisory lock under which the table of versions is created. */
 const tableLock = 7_215_304;
 
@@ -47,10 +57,11 @@ async function inTransaction<T>(db: Kysely<StepTable>, work: (transaction: Kysel
  * Migrates a PostgreSQL database to the newest version: all missing steps in one transaction, under a lock. It may be called concurrently
  * and repeatedly.
  * @returns the versions before and after.
- * @throws {LocalError} when a newer release has migrated the database.
+ * @throws {LocalError} when a newer release has migrated the database, or a new one has another encoding than UTF8.
  */
 export async function migratePostgres(database: Kysely<Schema>, now: number): Promise<{ from: number; to: number }> {
   const db = database.withPlugin(createColumnTypes()) as unknown as Kysely<StepTable>;
+  if ((await findVersion(database)) === 0) await assertEncoding(db);
   await createStepTable(db);
   const versions = await inTransaction(db, async (transaction) => {
     await transaction.selectFrom('steps').select('number').where('number', '=', lockRow).forUpdate().execute();
