@@ -17,6 +17,9 @@ export interface Unfinished {
 /** Name of the file or object of the text beside the contents. */
 export const collectorName = '.cloud-collector';
 
+/** Name of the file or object with the id of the cluster whose contents are beside it. */
+export const markerName = '.cloud-bytes';
+
 /** A short text beside the contents, which is replaced atomically. */
 export interface Note {
   /** Undefined if it was never written. */

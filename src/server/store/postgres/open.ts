@@ -8,7 +8,7 @@ import type { S3Bytes } from '../s3/bytes.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
 import { explainConnection } from './address.ts';
-import { assertContentsFolder } from './contents-folder.ts';
+import { assertContentsBucket, assertContentsFolder } from './contents-place.ts';
 import { assertMigrated } from './migrate.ts';
 import { createNotices } from './notices.ts';
 import { openPool } from './pool.ts';
@@ -69,17 +69,19 @@ export async function usePostgres<T>(url: string, work: (db: Kysely<Schema>) => 
   }
 }
 
-/** @throws {LocalError} when the store rejects access. An unreachable store may come back, and requests for metadata do not need it. */
-async function openS3(options: S3Options, log: (line: string) => void): Promise<S3Bytes> {
+/** @throws {LocalError} when the store rejects access or has other contents. An unreachable store may come back, and requests for metadata do not need it. */
+async function openS3(db: Kysely<Schema>, options: S3Options, log: (line: string) => void): Promise<S3Bytes> {
   const { openS3Bytes } = await import('../s3/bytes.ts');
   const bytes = openS3Bytes(options);
   try {
     await bytes.check();
+    await assertContentsBucket(db, options, bytes);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof StoreUnavailable) log(message);
     else {
       await bytes.close();
+      if (error instanceof LocalError) throw error;
       throw new LocalError(`the bucket ${options.bucket} at ${options.endpoint} cannot be used: ${message}`, {
         hint: 'is the bucket there, and may this key pair list, read, write and delete in it?',
         cause: error,
@@ -93,7 +95,7 @@ async function openBytes(
   db: Kysely<Schema>,
   { bytes, log = () => undefined }: ClusterStoreOptions,
 ): Promise<ByteStore & Partial<Pick<S3Bytes, 'close'>>> {
-  if (typeof bytes !== 'string') return openS3(bytes, log);
+  if (typeof bytes !== 'string') return openS3(db, bytes, log);
   await assertContentsFolder(db, bytes);
   return openSharedBytes(bytes);
 }

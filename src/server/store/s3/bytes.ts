@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { streamOf, type Body } from '../../../api/message.ts';
-import { collectorName, type ByteStore, type StoredBytes } from '../bytes.ts';
+import { collectorName, markerName, type ByteStore, type Note, type StoredBytes } from '../bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from '../compressed-bytes.ts';
 import { keepInline, readInline } from '../inline-bytes.ts';
 import { isRow } from '../row-bytes.ts';
@@ -18,6 +18,8 @@ import { readObject, readWhole } from './read.ts';
 export interface S3Bytes extends ByteStore {
   /** Checks that the bucket can be used. @throws {S3Refusal} when the store rejects access, {StoreUnavailable} when it does not respond */
   check(): Promise<void>;
+  /** Says which cluster has its contents here. */
+  readonly marker: Note;
   close(): Promise<void>;
 }
 
@@ -67,6 +69,13 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
       throw error;
     }
   }
+
+  const noteOf = (key: string): Note => ({
+    read: () => client.send({ method: 'GET', key }).catch(ignoreMissing),
+    write: async (text) => {
+      await client.send({ method: 'PUT', key, body: Buffer.from(text) });
+    },
+  });
 
   return {
     // The free space is unknown.
@@ -121,12 +130,9 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
       }
     },
 
-    collector: {
-      read: () => client.send({ method: 'GET', key: collectorName }).catch(ignoreMissing),
-      write: async (text) => {
-        await client.send({ method: 'PUT', key: collectorName, body: Buffer.from(text) });
-      },
-    },
+    collector: noteOf(collectorName),
+
+    marker: noteOf(markerName),
 
     check: async () => {
       await client.send({ method: 'GET', query: { 'list-type': '2', 'max-keys': '1' } });
