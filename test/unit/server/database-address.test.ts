@@ -56,3 +56,8 @@ test.each([
 ])('"%s" is explained', (message, reason) => {
   expect(explainConnection(new Error(message)).reason).toBe(reason);
 });
+
+test('a pooler that refuses time limits is not taken for a database that is not there', () => {
+  const { hint } = explainConnection(new Error('unsupported startup parameter: statement_timeout'));
+  expect(hint).toContain('ignore_startup_parameters = statement_timeout');
+});

@@ -142,6 +142,11 @@ export function explainConnection(error: unknown): { reason: string; hint: strin
       reason: message,
       hint: 'give the certificate of its authority as sslrootcert=FILE, and with sslmode=verify-full a host for which its certificate is valid',
     };
+  if (/unsupported startup parameter/u.test(message))
+    return {
+      reason: message,
+      hint: 'in pgbouncer.ini: ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout',
+    };
   return {
     reason: message === '' ? 'no connection' : message,
     hint: 'is PostgreSQL running there, and may this user connect? Try: psql with the same URL',
