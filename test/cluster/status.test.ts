@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LocalError } from '../../src/base/errors.ts';
 import { findChanges, layOutRows, lookAgain, type WatchedRow } from '../../src/commands/server/status-watch.ts';
@@ -222,6 +223,14 @@ test('--watch goes on while the database is away, and says so once', async () =>
   const seen: string[] = [];
   for await (const { item, state } of findChanges(lookAgain({ interrupted: stop.signal }, look, 0))) seen.push(`${item} ${state}`);
   expect(seen).toEqual(['gateway ok', 'database away', 'database ok']);
+});
+
+test('a gateway that was killed is not reported as one that shut down', async () => {
+  const gateway = (id: string, state: WatchedRow['state']): WatchedRow => ({ item: 'gateway', id, state, detail: '' });
+  const looks = [[gateway('a', 'ok'), gateway('b', 'ok')], [gateway('a', 'lost')], []];
+  const seen: string[] = [];
+  for await (const { id, state, detail } of findChanges(Readable.from(looks))) seen.push(`${id} ${state} ${detail}`.trim());
+  expect(seen).toEqual(['a ok', 'b ok', 'b gone shut down', 'a lost', 'a gone its expired lease was removed']);
 });
 
 test('a table that does not fit says how much is missing', () => {

@@ -12,7 +12,7 @@ import { wantsText } from '../rbac/show.ts';
 /** A row of the state of a cluster, in a complete status or as a change. */
 export type WatchedRow = Omit<StatusRow, 'item' | 'state'> & {
   readonly item: StatusRow['item'] | 'database';
-  /** In addition: `gone` is a gateway or worker that has shut down gracefully, `away` a database that does not respond. */
+  /** In addition: `gone` is a gateway or worker whose lease no longer exists, `away` a database that does not respond. */
   readonly state: StatusRow['state'] | 'gone' | 'away';
 };
 
@@ -57,7 +57,8 @@ export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>):
       // While the database is away, the state of all other items is unknown.
       if (isAway || now.has(key)) continue;
       if (row.item === 'database') yield { item: 'database', state: 'ok', detail: 'responds again' };
-      else if (isMember(row) && row.state !== 'none') yield { ...row, state: 'gone', detail: 'shut down' };
+      else if (isMember(row) && row.state !== 'none')
+        yield { ...row, state: 'gone', detail: row.state === 'lost' ? 'its expired lease was removed' : 'shut down' };
     }
     for (const [key, row] of now) {
       const before = last.get(key);
