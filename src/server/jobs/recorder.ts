@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countOf } from '../../base/count.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveJob, Task } from './active-job.ts';
@@ -47,7 +48,8 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { over, refused } = await recordResults(store, results, { now: now(), server, settings: { serviceLimits } });
-        if (refused > 0) log(`jobs: outcomes of ${refused} tasks were rejected: other workers have taken the tasks in the meantime`);
+        if (refused > 0)
+          log(`jobs: outcomes of ${countOf(refused, 'task')} were rejected: other workers have taken the tasks in the meantime`);
         for (const { task } of results) task.job.problem = undefined;
         return { over, refused };
       } catch (error) {
@@ -56,7 +58,7 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
         const next = isLast ? 'these tasks run again after a restart of the service' : undefined;
         for (const { task } of results) task.job.problem = describeProblem('the results of the tasks cannot be recorded', error, next);
         // A log on the same disk must not grow while that disk is full.
-        if (attempt <= maxAttempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
+        if (attempt <= maxAttempts) log(`jobs: outcomes of ${countOf(results.length, 'task')} cannot be recorded: ${String(error)}`);
         if (isLast) return undefined;
         await sleep(pauseMs);
       }

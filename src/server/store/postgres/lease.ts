@@ -166,7 +166,7 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
       const id = leaseOf();
       const { rows } = await sql`
         select id from gateways where id = ${id} and until > clock_timestamp() for key share`.execute(transaction);
-      if (rows.length === 0) throw new StoreUnavailable('this gateway has lost its lease');
+      if (rows.length === 0) throw new StoreUnavailable('this process has lost its lease');
     },
     begin: () => epochs.begin(term),
     within: (running, work) => bound.run(running.term, work),
