@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Image } from '../../api/resources.ts';
@@ -6,7 +6,6 @@ import { ApiError } from '../../base/errors.ts';
 import { isUuid } from '../../base/uuid.ts';
 import { hasOldImageTypes } from '../http/version.ts';
 import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
-import { fitsAll } from './filters.ts';
 import { refuseUnknown } from './names.ts';
 
 type Filter = InputOf<typeof compute.listImages>;
@@ -56,23 +55,38 @@ function readOwnerFilter(owner: string): string {
   return owner.toLowerCase();
 }
 
-/** True for the images that ListImages selects; only active ones unless `state` is given. @throws {ApiError} 409 `InvalidArgument` */
-export function readImageFilter(input: Filter, version: string): (row: ImageRow) => boolean {
-  const { account: _, ...given } = input;
-  const types = given.type === undefined ? undefined : readTypeFilter(given.type, version);
-  const filter = { ...given, state: given.state ?? 'active', ...(given.owner !== undefined && { owner: readOwnerFilter(given.owner) }) };
-  return (row) => {
-    const is = (wanted: string, column: 'name' | 'os' | 'version' | 'owner'): boolean => row[column] === wanted;
-    return fitsAll(filter, {
-      name: is,
-      os: is,
-      version: is,
-      owner: is,
-      public: (wanted) => (row.public === 1) === wanted,
-      state: (wanted) => wanted === 'all' || row.state === wanted,
-      type: () => types?.includes(row.type) === true,
-    });
+/** The values that ListImages selects, by column; undefined: any value. The compiler reports a filter that has no column here. */
+type ImageSelection = { readonly [F in Exclude<keyof Filter, 'account'>]-?: readonly ImageRow[F][] | undefined };
+
+/** The images that ListImages selects; only active ones unless `state` is given. @throws {ApiError} 409 `InvalidArgument` */
+function readImageFilter(input: Filter, version: string): ImageSelection {
+  const only = <T>(value: T | undefined): readonly T[] | undefined => (value === undefined ? undefined : [value]);
+  const { state = 'active' } = input;
+  return {
+    name: only(input.name),
+    os: only(input.os),
+    version: only(input.version),
+    public: input.public === undefined ? undefined : [input.public ? 1 : 0],
+    state: state === 'all' ? undefined : [state],
+    owner: input.owner === undefined ? undefined : [readOwnerFilter(input.owner)],
+    type: input.type === undefined ? undefined : readTypeFilter(input.type, version),
   };
+}
+
+/** The filters of ListImages that are given, each as a column and the values that it may have. @throws {ApiError} 409 `InvalidArgument` */
+export function listImageFilters(input: Filter, version: string): [column: keyof ImageSelection, values: readonly (string | number)[]][] {
+  const selection = Object.entries(readImageFilter(input, version)) as [keyof ImageSelection, ImageSelection[keyof ImageSelection]][];
+  return selection.flatMap(([column, values]) => (values === undefined ? [] : [[column, values]]));
+}
+
+/** Ids of the images that an account may see, as `isVisible` says: each part is a range of an index. */
+export function selectVisibleIds(db: Kysely<Schema>, { id }: AccountRow): SelectQueryBuilder<Schema, 'images', Pick<ImageRow, 'id'>> {
+  const images = db.selectFrom('images').select('id');
+  const shared = images.where('acl', '<>', sql.lit('[]')).where('acl', 'like', `%"${id}"%`);
+  return images
+    .where('owner', '=', id)
+    .union(images.where('public', '=', sql.lit(1)))
+    .union(shared);
 }
 
 function showType(type: string, version: string): string {

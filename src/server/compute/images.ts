@@ -9,14 +9,16 @@ import type { Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
 import { clearTags } from './tags.ts';
-import { isVisible, readImageFilter, requireImage, requireOwnImage, showImage } from './image-shape.ts';
+import { listImageFilters, requireImage, requireOwnImage, selectVisibleIds, showImage } from './image-shape.ts';
 
 /** ListImages, oldest first. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
   await settleCreations(call);
-  const fits = readImageFilter(filter, call.version);
-  const rows = await call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id').execute();
-  return rows.filter((row) => fits(row) && isVisible(row, call.account)).map((row) => showImage(row, call));
+  const { db } = call.store;
+  let images = db.selectFrom('images').selectAll().where('id', 'in', selectVisibleIds(db, call.account));
+  for (const [column, values] of listImageFilters(filter, call.version)) images = images.where(column, 'in', values);
+  const rows = await images.orderBy('published_at').orderBy('id').execute();
+  return rows.map((row) => showImage(row, call));
 }
 
 export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {

@@ -3,15 +3,17 @@ import { ApiError } from '../../base/errors.ts';
 import type { FindImage, Handler, Handlers } from '../http/handler.ts';
 import { listSecondImages } from '../peers/second-datacenter.ts';
 import { listDatacenters, listServices as listSharedServices } from './datacenters.ts';
-import { readImageFilter, showImage } from './image-shape.ts';
+import { listImageFilters, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
 import { refuseUnknown } from './names.ts';
 
 /** ListImages of the second datacenter, with the same filters as in the first. */
-const listImages: Handler<typeof compute.listImages> = async (filter, call) =>
-  listSecondImages(call.account.id)
-    .filter(readImageFilter(filter, call.version))
+const listImages: Handler<typeof compute.listImages> = async (filter, call) => {
+  const filters = listImageFilters(filter, call.version);
+  return listSecondImages(call.account.id)
+    .filter((row) => filters.every(([column, values]) => values.includes(row[column])))
     .map((row) => showImage(row, call));
+};
 
 const findImage: FindImage = async (_, account, id) => listSecondImages(account.id).find((image) => image.id === id.toLowerCase());
 

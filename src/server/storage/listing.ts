@@ -175,8 +175,8 @@ export function startAt(
   { name, mtime }: Pick<PageValues, 'name' | 'mtime'>,
 ): Query {
   const compare = `${reverse ? '<' : '>'}${after ? '' : '='}` as const;
-  if (by === 'name') return query.where('name', compare, name);
-  return query.where(sql<boolean>`(mtime, name) ${sql.raw(compare)} (${mtime}, ${name})`);
+  if (by === 'name') return query.where('entries.name', compare, name);
+  return query.where(sql<boolean>`(entries.mtime, entries.name) ${sql.raw(compare)} (${mtime}, ${name})`);
 }
 
 function refuse(message: string): ApiError {

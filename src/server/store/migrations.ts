@@ -15,7 +15,7 @@ import {
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
 import { addJobCallers, addReduceOrigins, addTaskLeases, createJobTables, createOldJobsIndex } from './job-tables.ts';
-import { createLimitIndexes } from './limit-indexes.ts';
+import { createLimitIndexes, createSelectionIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { createPutObject } from './put-object-function.ts';
 import { createUploadTables } from './upload-tables.ts';
@@ -44,6 +44,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createPutObject,
   addReduceOrigins,
   addCollections,
+  createSelectionIndexes,
 ];
 
 export interface StepTable {

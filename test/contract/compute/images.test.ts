@@ -166,3 +166,14 @@ describe('update and delete', () => {
     expect(await images.countContents()).toBe(before);
   });
 });
+
+test('a list has public images, own images, and those that another account has shared', async () => {
+  const own = await images.finish(await images.create({ name: 'listed', tags: { owner: images.service.other.id } }));
+  const list = async (): Promise<string[]> => ((await images.askAsOther('GET', '/my/images')).json as Shown[]).map(({ id }) => id);
+  expect(await list()).toContain(operatorImage);
+  expect(await list()).not.toContain(own.id);
+  await images.service.compute('POST', `/my/images/${own.id}?action=update`, { json: { acl: [images.service.other.id.toUpperCase()] } });
+  expect(await list()).toContain(own.id);
+  const named = (await images.askAsOther('GET', `/my/images?name=listed&owner=${own.owner.toUpperCase()}`)).json as Shown[];
+  expect(named.map(({ id }) => id)).toEqual([own.id]);
+});
