@@ -38,7 +38,7 @@ export interface Removal {
 
 const removeJobRows: Remove = async (transaction, { id }) => {
   const job = await transaction.selectFrom('jobs').select('id').where('account', '=', id).limit(1).executeTakeFirst();
-  return job ? removeRowsOf(transaction, job.id) : 0;
+  return job ? removeRowsOf(transaction, [job.id]) : 0;
 };
 
 /** Removes entries, deepest first: the remaining entries always form a tree. */

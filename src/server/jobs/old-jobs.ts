@@ -26,25 +26,29 @@ const rowKeys: { readonly [T in JobTable]: readonly (keyof JobSchema[T] & string
 /** Tables with rows of jobs, and the columns that identify a row within a job. */
 export const jobTables = Object.entries(rowKeys) as readonly (readonly [JobTable, readonly string[]])[];
 
+/** Maximum number of jobs forgotten together: a transaction for each would take longer than everything else. */
+const mostJobs = 100;
+
 /**
- * Removes some rows of a job, the job's own row last, so that a later run finds what an interrupted one left. @returns number of rows; 0
- * when all are gone
+ * Removes some rows of jobs, the rows of the jobs themselves last, so that a later run finds what an interrupted one left. @returns number
+ * of rows; 0 when all are gone
  */
-export async function removeRowsOf(transaction: Transaction<Schema>, job: string): Promise<number> {
+export async function removeRowsOf(transaction: Transaction<Schema>, jobs: readonly string[]): Promise<number> {
+  const ofJobs = sql`job in (${sql.join(jobs)})`;
   for (const [table, numbers] of jobTables) {
-    const columns = sql.join(numbers.map((name) => sql.ref(name)));
+    const columns = sql.join(['job', ...numbers].map((name) => sql.ref(name)));
     const { numAffectedRows = 0n } = await sql`
-      delete from ${sql.table(table)} where job = ${job} and (${columns}) in
-      (select ${columns} from ${sql.table(table)} where job = ${job} limit ${batchSize})`.execute(transaction);
+      delete from ${sql.table(table)} where ${ofJobs} and (${columns}) in
+      (select ${columns} from ${sql.table(table)} where ${ofJobs} limit ${batchSize})`.execute(transaction);
     if (numAffectedRows > 0n) return Number(numAffectedRows);
   }
-  const { numDeletedRows } = await transaction.deleteFrom('jobs').where('id', '=', job).executeTakeFirstOrThrow();
+  const { numDeletedRows } = await transaction.deleteFrom('jobs').where('id', 'in', jobs).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
 
 /**
  * Forgets jobs that were done long ago: after that, only the files in their directories remain. The next call continues an interrupted
- * removal. In the meantime the job belongs to nobody, so that no remainder is shown as the whole job.
+ * removal. In the meantime the jobs belong to nobody, so that no remainder is shown as the whole job.
  * @param before jobs done earlier than this are forgotten, milliseconds since the epoch
  * @param most maximum number of rows to remove, approximately
  * @returns number of rows removed
@@ -56,20 +60,20 @@ export async function forgetOldJobs(
 ): Promise<number> {
   let removed = 0;
   while (removed < most) {
-    const job = await db
+    const jobs = await db
       .selectFrom('jobs')
       .select(['id', 'account'])
       .where('state', '=', 'done')
       .where('done', '<', before)
       .orderBy('done')
-      .limit(1)
-      .executeTakeFirst();
-    if (job === undefined) return removed;
-    const { id, account } = job;
-    // With `done: 0` this job is the first one that the next call finds.
-    if (account !== nobody)
-      await write((transaction) => transaction.updateTable('jobs').set({ account: nobody, done: 0 }).where('id', '=', id).execute());
-    for (let some = 1; some > 0 && removed < most; removed += some) some = await write((transaction) => removeRowsOf(transaction, id));
+      .limit(mostJobs)
+      .execute();
+    if (jobs.length === 0) return removed;
+    const ids = jobs.map(({ id }) => id);
+    // With `done: 0` these jobs are the first ones that the next call finds.
+    if (jobs.some(({ account }) => account !== nobody))
+      await write((transaction) => transaction.updateTable('jobs').set({ account: nobody, done: 0 }).where('id', 'in', ids).execute());
+    for (let some = 1; some > 0 && removed < most; removed += some) some = await write((transaction) => removeRowsOf(transaction, ids));
   }
   return removed;
 }

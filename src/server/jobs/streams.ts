@@ -3,10 +3,13 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
+import { setNewest } from '../../base/newest.ts';
 import type { Handler } from '../http/handler.ts';
+import { mapForEachStore } from '../storage/for-each-store.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { Schema } from '../store/schema.ts';
 import type { JobErrorRow, JobOutputRow, JobRow, JobSchema, JobTaskRow } from '../store/job-schema.ts';
+import type { Store } from '../store/store.ts';
 import { fillTemplate, readRecord } from './error-record.ts';
 import { findInputTable, requireJob } from './find.ts';
 
@@ -59,6 +62,30 @@ export async function* readFailures(db: Kysely<Schema>, { id, errors }: Pick<Job
   }
 }
 
+/** Maximum number of jobs whose number of failed inputs is remembered. */
+const mostCounts = 1000;
+
+const findCounts = mapForEachStore<number>();
+
+/**
+ * The number of failed inputs of a job, each counted once. It is remembered until the job has more errors, because for a million errors the
+ * database needs most of a second, during which a service on SQLite does nothing else.
+ */
+export async function countFailures(store: Store, { id, errors }: Pick<JobRow, 'id' | 'errors'>): Promise<number> {
+  const counts = findCounts(store);
+  const key = `${id} ${errors}`;
+  const known = counts.get(key);
+  if (known !== undefined) return known;
+  const { count } = await store.db
+    .selectFrom('job_errors')
+    .select(({ fn }) => fn.count<number>('input').distinct().as('count'))
+    .where('job', '=', id)
+    .where('number', '<', errors)
+    .executeTakeFirstOrThrow();
+  setNewest(counts, key, count, mostCounts);
+  return count;
+}
+
 async function findTemplate(db: Kysely<Schema>, job: string, cause: number): Promise<string> {
   const query = db.selectFrom('job_causes').select('template').where('job', '=', job).where('cause', '=', cause);
   return (await query.executeTakeFirstOrThrow()).template;
@@ -97,12 +124,7 @@ export const getJobOutput: Handler<typeof storage.getJobOutput> = async ({ id },
 export const getJobFailures: Handler<typeof storage.getJobFailures> = async ({ id }, call) => {
   const { db } = call.store;
   const job = await requireJob(db, call, id);
-  const { count } = await db
-    .selectFrom('job_errors')
-    .select(({ fn }) => fn.count<number>('input').distinct().as('count'))
-    .where('job', '=', id)
-    .executeTakeFirstOrThrow();
-  return answer(count, readFailures(db, job));
+  return answer(await countFailures(call.store, job), readFailures(db, job));
 };
 
 export const getJobErrors: Handler<typeof storage.getJobErrors> = async ({ id }, call) => {

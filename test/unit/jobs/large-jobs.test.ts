@@ -5,13 +5,16 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ActiveJob } from '../../../src/server/jobs/active-job.ts';
 import { archiveJob } from '../../../src/server/jobs/archive.ts';
+import { forgetOldJobs } from '../../../src/server/jobs/old-jobs.ts';
+import { countFailures } from '../../../src/server/jobs/streams.ts';
+import type { JobRow } from '../../../src/server/store/job-schema.ts';
 import type { FileStore } from '../../../src/server/store/open.ts';
 import { openNewStore } from '../../support/new-store.ts';
 
 let dir = '';
 let store: FileStore;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'cloud-archive-'));
+  dir = await mkdtemp(join(tmpdir(), 'cloud-large-jobs-'));
   store = await openNewStore(dir);
 });
 afterEach(async () => {
@@ -19,15 +22,19 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
+/** The row of a job. */
+function describeJob(more: Partial<JobRow>): JobRow {
+  const counts = { outputs: 0, errors: 0, retries: 0, created: 0, input_done: 0, cancelled: 0 };
+  const none = { creator: null, user: null, name: null, done: null };
+  return { id: 'job', account: 'account', access: '{}', phases: '[]', state: 'running', ...counts, ...none, ...more };
+}
+
 /** A cancelled job with tasks that never began. */
 async function cancelJob(tasks: number): Promise<ActiveJob> {
   const job = { id: 'job', account: { id: 'account', login: 'demo' }, phases: [{}] } as unknown as ActiveJob;
-  const counts = { outputs: 0, errors: 0, retries: 0, created: 0, input_done: 0 };
-  const row = { id: job.id, account: job.account.id, access: '{}', phases: '[]', state: 'running' as const, cancelled: 1, ...counts };
-  const none = { creator: null, user: null, name: null, done: null };
   await store.db
     .insertInto('jobs')
-    .values({ ...row, ...none })
+    .values(describeJob({ id: job.id, cancelled: 1 }))
     .execute();
   await store.db
     .insertInto('job_phases')
@@ -51,4 +58,37 @@ test('a cancelled job with very many waiting tasks ends in small transactions', 
   };
   expect(await archiveJob({ ...store, writeEntry }, job, Date.now())).toEqual({ isDone: true, missing: [] });
   expect(left).toEqual([15_000, 10_000, 5_000, 0, 0]);
+});
+
+test('very many old jobs are forgotten in few transactions', async () => {
+  const ids = Array.from({ length: 250 }, (_, number) => `old ${number}`);
+  for (const id of ids)
+    await store.db
+      .insertInto('jobs')
+      .values(describeJob({ id, state: 'done', done: 1 }))
+      .execute();
+  await store.db
+    .insertInto('job_outputs')
+    .values(ids.map((job) => ({ job, number: 0, output: '/demo/stor/a', given: 0 })))
+    .execute();
+  let transactions = 0;
+  const write: FileStore['write'] = async (work) => {
+    transactions += 1;
+    return store.write(work);
+  };
+  expect(await forgetOldJobs({ db: store.db, write }, 2, 10_000)).toBe(500);
+  expect(transactions).toBe(3 * 4);
+});
+
+test('the failed inputs of a job are counted again only when it has more errors', async () => {
+  const error = { job: 'job', record: '', cause: 0 };
+  const inputs = ['/demo/stor/a', '/demo/stor/b', '/demo/stor/a', null, '/demo/stor/c'];
+  await store.db
+    .insertInto('job_errors')
+    .values(inputs.map((input, number) => ({ ...error, number, input })))
+    .execute();
+  expect(await countFailures(store, { id: 'job', errors: 4 })).toBe(2);
+  expect(await countFailures(store, { id: 'job', errors: 5 })).toBe(3);
+  await store.db.deleteFrom('job_errors').execute();
+  expect(await countFailures(store, { id: 'job', errors: 5 })).toBe(3);
 });
