@@ -29,6 +29,11 @@ export const serviceLimits = {
   users: { default: 10_000, help: 'Users of an account' },
   roles: { default: 10_000, help: 'Roles of an account' },
   policies: { default: 10_000, help: 'Policies of an account' },
+  accountMembers: { default: 100_000, help: 'Members of all roles of an account, counted for roles with more than 10' },
+  listCharacters: {
+    default: 16_777_216,
+    help: 'Characters of all policies of an account, of all its users, or of the tags and access lists of all its images, counted for those with more than 1000',
+  },
   images: { default: 10_000, help: 'Images that an account owns' },
   accountBytes: { default: Infinity, help: 'Bytes of the objects of an account, links and parts of open uploads included' },
   accountObjects: { default: Infinity, help: 'Objects of an account, links included' },

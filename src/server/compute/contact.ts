@@ -19,10 +19,13 @@ const columns = {
   phone: 'phone',
 } as const satisfies Partial<Record<keyof Contact, keyof AccountRow>>;
 
+/** The columns of the optional contact fields. */
+export const contactColumns = Object.values(columns);
+
 const fields = Object.keys(columns) as (keyof typeof columns)[];
 
 /** Columns of empty contact fields. */
-export const emptyContact = Object.fromEntries(Object.values(columns).map((column) => [column, null])) as Record<
+export const emptyContact = Object.fromEntries(contactColumns.map((column) => [column, null])) as Record<
   (typeof columns)[keyof typeof columns],
   null
 >;

@@ -6,7 +6,7 @@ import type { Call, Handler } from '../http/handler.ts';
 import { operator } from '../seed/operator.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
-import { assertRoomForImages } from './image-limit.ts';
+import { insertImage } from './image-limit.ts';
 import { requireImage, showImage } from './image-shape.ts';
 
 /** The origin of a cloned image. Unless it belongs to the operator, it is copied too, in state `disabled`. */
@@ -19,11 +19,7 @@ async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, c
   }
   const copy: ImageRow = { ...origin, id: randomUUID(), owner: call.account.id, public: 0, acl: '[]', state: 'disabled' };
   const above = await cloneOrigin(transaction, origin, call);
-  await assertRoomForImages(transaction, call);
-  await transaction
-    .insertInto('images')
-    .values({ ...copy, origin: above })
-    .execute();
+  await insertImage(transaction, call, { ...copy, origin: above });
   return copy.id;
 }
 
@@ -45,8 +41,7 @@ export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, cal
     }
     const origin = await cloneOrigin(transaction, source, call);
     const copy: ImageRow = { ...source, id: randomUUID(), owner: account.id, public: 0, acl: '[]', origin };
-    await assertRoomForImages(transaction, call);
-    await transaction.insertInto('images').values(copy).execute();
+    await insertImage(transaction, call, copy);
     return copy;
   });
   return showImage(row, call);

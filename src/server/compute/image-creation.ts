@@ -11,7 +11,7 @@ import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { makeImageFile } from './image-file.ts';
 import { readImageFields } from './image-input.ts';
-import { assertRoomForImages } from './image-limit.ts';
+import { insertImage } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 
 /** Default duration of image creation, milliseconds. */
@@ -80,8 +80,7 @@ export const createImageFromMachine: Handler<typeof compute.createImageFromMachi
   const fails = settings.faults?.takeCreation() ?? creationCodes.find((code) => code === failure) ?? null;
   const creation = { image: image.id, job: randomUUID(), machine: machine.id, due: now() + (settings.imageTime ?? usualTime), fails };
   await store.write(async (transaction) => {
-    await assertRoomForImages(transaction, call);
-    await transaction.insertInto('images').values(image).execute();
+    await insertImage(transaction, call, image);
     await transaction.insertInto('image_creations').values(creation).execute();
   });
   const headers = { location: `/${account.login}/images/${image.id}`, ...writeBoth('job-id', creation.job) };

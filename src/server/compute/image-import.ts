@@ -5,7 +5,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { openPeer } from '../peers/client.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { makeImageFile, storeRecorded, type ImageFile } from './image-file.ts';
-import { assertRoomForImages } from './image-limit.ts';
+import { insertImage } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 import { listSecondImages, nameSecond } from '../peers/second-datacenter.ts';
 
@@ -75,10 +75,9 @@ async function checkAbsent(db: Kysely<Schema>, id: string): Promise<void> {
 
 async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void> {
   await call.store.write(async (transaction) => {
-    await assertRoomForImages(transaction, call, rows.length);
     for (const row of rows) {
       await checkAbsent(transaction, row.id);
-      await transaction.insertInto('images').values(row).execute();
+      await insertImage(transaction, call, row);
     }
   });
 }

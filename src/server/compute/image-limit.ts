@@ -1,14 +1,17 @@
-import type { Kysely } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Call } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
-import type { Schema } from '../store/schema.ts';
+import type { ImageRow, Schema } from '../store/schema.ts';
+import { assertListFits } from './list-limit.ts';
 
-/** @throws {LimitReached} if the account cannot own this many more images */
-export function assertRoomForImages(
-  db: Kysely<Schema>,
-  { account, settings }: Pick<Call, 'account' | 'settings'>,
-  added = 1,
+/** Adds an image of the account. @throws {LimitReached} if the account cannot own it beside its other images */
+export async function insertImage(
+  transaction: Transaction<Schema>,
+  call: Pick<Call, 'account' | 'settings'>,
+  row: ImageRow,
 ): Promise<void> {
-  const own = db.selectFrom('images').select('id').where('owner', '=', account.id);
-  return assertRoom(settings, 'images', own, { has: 'an account owns', counted: 'images' }, added);
+  const own = transaction.selectFrom('images').select('id').where('owner', '=', call.account.id);
+  await assertRoom(call.settings, 'images', own, { has: 'an account owns', counted: 'images' });
+  await transaction.insertInto('images').values(row).execute();
+  await assertListFits(transaction, call, 'images', row);
 }

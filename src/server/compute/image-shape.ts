@@ -11,7 +11,7 @@ import { refuseUnknown } from './names.ts';
 type Filter = InputOf<typeof compute.listImages>;
 
 /** True if an account may see an image: public images, its own, and private images that list the account. */
-export function isVisible(row: ImageRow, account: AccountRow): boolean {
+function isVisible(row: ImageRow, account: AccountRow): boolean {
   return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
 }
 

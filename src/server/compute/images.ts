@@ -8,6 +8,7 @@ import { releaseContents, removeGarbage } from '../storage/garbage.ts';
 import type { Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
+import { assertListFits } from './list-limit.ts';
 import { clearTags } from './tags.ts';
 import { listImageFilters, requireImage, requireOwnImage, selectVisibleIds, showImage } from './image-shape.ts';
 
@@ -36,7 +37,9 @@ export const updateImage: Handler<typeof compute.updateImage> = async (input, ca
   const row = await store.write(async (transaction) => {
     const before = await requireOwnImage(transaction, account, input.id);
     if (Object.keys(changes).length === 0) return before;
-    return transaction.updateTable('images').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
+    const after = await transaction.updateTable('images').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
+    await assertListFits(transaction, call, 'images', after, before);
+    return after;
   });
   return showImage(row, call);
 };

@@ -12,6 +12,7 @@ import { assertRoom, assertWithinLimit } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { PolicyRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
+import { assertListFits } from './list-limit.ts';
 import { checkFree, findOwn, pickByIdOrName, readName, refuseField, refuseUnknown } from './names.ts';
 import { noteRoles } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -91,6 +92,7 @@ export const createPolicy: Handler<typeof compute.createPolicy> = async (input, 
     const policies = transaction.selectFrom('policies').select('name').where('account', '=', account.id);
     await assertRoom(call.settings, 'policies', policies, { has: 'an account has', counted: 'policies' });
     await transaction.insertInto('policies').values(row).execute();
+    await assertListFits(transaction, call, 'policies', row);
     await noteChange(transaction, call, 'policy', row.id, undefined);
     await noteAudit(transaction, call, `policies/${row.id}`, { name: row.name, rules: JSON.parse(row.rules) as unknown });
   });
@@ -121,7 +123,10 @@ export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, 
       changed: nameFields(changes),
       ...(rules !== undefined && { rules: JSON.parse(rules) as unknown }),
     });
-    return transaction.updateTable('policies').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
+    const update = transaction.updateTable('policies').set(changes).where('id', '=', before.id).returningAll();
+    const after = await update.executeTakeFirstOrThrow();
+    await assertListFits(transaction, call, 'policies', after, before);
+    return after;
   });
   return showPolicy(row);
 };

@@ -12,6 +12,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom, assertWithinLimit } from '../limit.ts';
 import { hasOldRoles } from '../http/version.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
+import { assertMembersFit } from './list-limit.ts';
 import { checkFree, findOwn, pickByIdOrName, readName, refuseUnknown } from './names.ts';
 import { showOldRole, type OldRole } from './old-roles.ts';
 import { listRoleRecords, type MemberRecord, type RoleRecord } from './role-records.ts';
@@ -127,25 +128,27 @@ function assertListsWithinLimits({ members, policies, default_members: defaults 
 
 async function writeMembers(
   transaction: Transaction<Schema>,
-  { account, settings }: Call,
-  role: string,
+  call: Call,
+  role: RoleRecord,
   members: readonly MemberInput[],
 ): Promise<void> {
+  const { account, settings } = call;
   assertWithinLimit(settings, 'roleMembers', members.length, memberSubject);
   const resolved = new Map<string, Omit<MemberRecord, 'login'>>();
   for (const [index, input] of members.entries()) {
     const member = await resolveMember(transaction, account, input, index);
     resolved.set(member.id, { ...member, default: member.default || resolved.get(member.id)?.default === true });
   }
-  await transaction.deleteFrom('role_members').where('role', '=', role).execute();
+  await transaction.deleteFrom('role_members').where('role', '=', role.id).execute();
   const rows = [...resolved.values()].map(({ type, id, default: active }, position) => ({
-    role,
+    role: role.id,
     type,
     member: id,
     is_default: active ? 1 : 0,
     position,
   }));
   for (const row of rows) await transaction.insertInto('role_members').values(row).execute();
+  await assertMembersFit(transaction, call, rows.length, role.members.length);
 }
 
 async function writePolicies(
@@ -165,7 +168,7 @@ async function writePolicies(
 async function writeRole(transaction: Transaction<Schema>, input: RoleInput, before: RoleRecord, call: Call): Promise<RoleRecord> {
   const { account } = call;
   const members = mergeMembers(input, before.members, call);
-  if (members !== undefined) await writeMembers(transaction, call, before.id, members);
+  if (members !== undefined) await writeMembers(transaction, call, before, members);
   if (input.policies !== undefined) await writePolicies(transaction, account, before.id, input.policies);
   const role = await requireRole(transaction, account, before.id);
   if (role.name === administratorRole && role.policies.length > 0) {

@@ -8,6 +8,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
 import type { UserRow } from '../store/schema.ts';
 import { checkEmail, emptyContact, readContact, showContact } from './contact.ts';
+import { assertListFits } from './list-limit.ts';
 import { checkFree, refuseField, refuseUnknown, requireUser } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
@@ -87,6 +88,7 @@ export const createUser: Handler<typeof compute.createUser> = async (input, call
     const users = transaction.selectFrom('users').select('login_key').where('account', '=', account.id);
     await assertRoom(call.settings, 'users', users, { has: 'an account has', counted: 'users' });
     await transaction.insertInto('users').values(row).execute();
+    await assertListFits(transaction, call, 'users', row);
     await noteChange(transaction, call, 'user', row.id, undefined);
     await noteAudit(transaction, call, `users/${row.id}`, { login });
   });
@@ -103,7 +105,9 @@ async function changeUser(name: string, changes: Partial<UserRow>, call: Call): 
     if (changes.login !== undefined && changes.login !== user.login) await noteRoles(transaction, call, { member: user.id });
     const values = { ...changes, updated: now() };
     await noteAudit(transaction, call, `users/${user.id}`, { login: changes.login ?? user.login, changed: nameFields(changes) });
-    return transaction.updateTable('users').set(values).where('id', '=', user.id).returningAll().executeTakeFirstOrThrow();
+    const after = await transaction.updateTable('users').set(values).where('id', '=', user.id).returningAll().executeTakeFirstOrThrow();
+    await assertListFits(transaction, call, 'users', after, user);
+    return after;
   });
   return showUser(row);
 }

@@ -99,6 +99,41 @@ describe('a request that would exceed a limit is refused by a message and a line
   });
 });
 
+describe('what lists of an account have together is limited, because each is read and sent whole', () => {
+  let narrow: TestService;
+  beforeAll(async () => {
+    narrow = await createTestService({ settings: { serviceLimits: { accountMembers: 12, listCharacters: 3000 } } });
+  });
+  afterAll(() => narrow.close());
+
+  const long = 'x'.repeat(2000);
+  test.each([
+    ['policies', () => ({ name: randomUUID(), rules: ['CAN ping'], description: long }), { description: `${long}${long}` }],
+    ['users', () => ({ login: `u${randomUUID().slice(0, 8)}`, email: 'a@b', password: 'secret1234', address: long }), { city: long }],
+    ['images', () => ({ ...image(), tags: { note: long } }), { tags: { note: `${long}${long}` } }],
+  ])('the texts of all %s', async (list, make, growth) => {
+    const ask = (path: string, json: object) => narrow.compute('POST', `/my/${list}${path}`, { json });
+    const first = (await ask('', make())).json as { id: string };
+    const refused = await ask('', make());
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('(limit list-characters)')]);
+    const action = list === 'images' ? '?action=update' : '';
+    expect((await ask(`/${first.id}${action}`, growth)).text).toContain('(limit list-characters)');
+    expect((await ask(`/${first.id}${action}`, { [Object.keys(growth)[0] ?? '']: list === 'images' ? {} : '' })).status).toBe(200);
+  });
+
+  test('the members of all roles', async () => {
+    const logins = Array.from({ length: 13 }, (_, number) => `member${number}`);
+    for (const login of logins) await addUser(narrow.store, narrow.account, login, createEcdsaKey());
+    const members = (count: number) => ({ members: logins.slice(0, count).map((login) => ({ type: 'subuser', login })) });
+    const send = async (path: string, json: object) => (await narrow.compute('POST', `/my/roles${path}`, { json })).text;
+    await send('', { name: 'one', ...members(12) });
+    expect(await send('', { name: 'two', ...members(11) })).toContain('(limit account-members)');
+    expect(await send('', { name: 'small', ...members(10) })).toContain('"member9"');
+    expect(await send('/one', members(13))).toContain('(limit account-members)');
+    expect(await send('/one', members(11))).toContain('"member10"');
+  });
+});
+
 test('limits say in their help what they bound', () => {
   for (const { help, default: value } of Object.values(serviceLimits)) {
     expect(help).toMatch(/^[A-Z].*[^.]$/u);
