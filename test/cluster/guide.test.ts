@@ -11,6 +11,7 @@ import {
   catalogue,
   gatewayUnit,
   restore,
+  trialBalancer,
   trialCommands,
   trialEnd,
   trialLook,
@@ -93,7 +94,7 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
     const { code, stderr } = type(['set -e', ...typed(trialCommands)]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('Created account demo')]);
     await expect.poll(() => type(typed(trialLook)).stdout, { timeout: 30_000 }).toMatch(/compute https:.*compute https:/su);
-    const used = type(['set -e', ...typed(trialUse)]);
+    const used = type(['set -e', ...typed([...trialBalancer, ...trialUse])]);
     expect([used.code, used.stderr, used.stdout]).toEqual([0, expect.any(String), expect.stringMatching(/^storage +https:/mu)]);
   });
 

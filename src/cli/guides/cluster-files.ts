@@ -24,7 +24,7 @@ export const trialVariables = [
   'export PATH=$PATH:/usr/lib/postgresql/15/bin:/usr/sbin',
 ];
 
-/** Starts everything on one machine. */
+/** Starts all but haproxy on one machine. */
 export const trialCommands = [
   'mkdir -m 700 $DIR && initdb -D $DIR/db -U cloud -A trust -E UTF8 --no-locale &&',
   '  pg_ctl -D $DIR/db -l $DIR/db.log -o "-k $DIR -h \'\'" -w start && createdb -h $DIR -U cloud cloud',
@@ -39,7 +39,13 @@ export const trialCommands = [
   'cloud server gateway --compute-port $((PORT + 20)) --stor-port $((PORT + 21)) --tls-dir $DIR/tls \\',
   '  --public-url https://localhost:$PORT --stor-public-url https://localhost:$((PORT + 1)) \\',
   '  >$DIR/gateway2.log 2>&1 & echo $! >$DIR/gateway2.pid',
-  '',
+];
+
+/** Shows the address of each gateway, once it is ready. */
+export const trialLook = ['head -n 1 $DIR/gateway*.log'];
+
+/** Starts haproxy when the gateways are ready: what it finds closed, it uses some seconds later. */
+export const trialBalancer = [
   'cat >$DIR/haproxy.cfg <<END && haproxy -f $DIR/haproxy.cfg -D -p $DIR/haproxy.pid',
   'defaults',
   '  mode tcp',
@@ -57,9 +63,6 @@ export const trialCommands = [
   '  server gateway2 127.0.0.1:$((PORT + 21)) check check-ssl verify none',
   'END',
 ];
-
-/** Shows the address of each gateway, once it is ready. */
-export const trialLook = ['head -n 1 $DIR/gateway*.log'];
 
 /** Connects by a profile of its own. */
 export const trialUse = [

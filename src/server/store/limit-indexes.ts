@@ -8,8 +8,8 @@ export async function createLimitIndexes(db: Kysely<never>): Promise<void> {
 
 /** Migration step: indexes that let images and jobs be selected without reading those of other accounts, or all jobs of an account. */
 export async function createSelectionIndexes(db: Kysely<never>): Promise<void> {
-  await sql`create index images_public on images (id) where public = 1`.execute(db);
-  await sql`create index images_shared on images (id) where acl <> '[]'`.execute(db);
-  await sql`create index jobs_by_state on jobs (account, state, id)`.execute(db);
-  await sql`create index jobs_by_name on jobs (account, name, id, state)`.execute(db);
+  await sql`create index if not exists images_public on images (id) where public = 1`.execute(db);
+  await sql`create index if not exists images_shared on images (id) where acl <> '[]'`.execute(db);
+  await sql`create index if not exists jobs_by_state on jobs (account, state, id)`.execute(db);
+  await sql`create index if not exists jobs_by_name on jobs (account, name, id, state)`.execute(db);
 }
