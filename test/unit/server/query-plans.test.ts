@@ -38,7 +38,9 @@ function explain(query: Compilable): string[] {
 }
 
 test('images of other accounts are not read', () => {
-  expect(explain(selectVisibleIds(store.db, { id: 'a' } as AccountRow))).toEqual([
+  const steps = explain(selectVisibleIds(store.db, { id: 'a' } as AccountRow));
+  // How the three are merged differs between releases of SQLite.
+  expect(steps.filter((step) => step.includes('images'))).toEqual([
     'SEARCH images USING INDEX images_owner (owner=?)',
     'SCAN images USING INDEX images_public',
     'SCAN images USING INDEX images_shared',
