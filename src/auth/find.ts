@@ -107,7 +107,7 @@ async function findByFingerprint(wanted: string, search: KeySearch): Promise<Sig
   const held = agent.keys.find((key) => matchFingerprint(wanted, key.fingerprints));
   if (held !== undefined) return makeAgentSigner(search.agentSocket, held);
   const folder = await readKeyFolder(search.sshDir);
-  const problems = [...(agent.problem === undefined ? [] : [agent.problem]), ...folder.problems];
+  const problems = [...(agent.problem === undefined ? [] : [agent.problem]), ...folder.problems.map(({ message }) => message)];
   const stored = folder.keys.filter((key) => matchFingerprint(wanted, key.fingerprints));
   const signer = await openStored(stored, wanted, search, problems);
   if (signer !== undefined) return signer;

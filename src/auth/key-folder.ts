@@ -10,11 +10,17 @@ export interface StoredKey extends KeyLine {
   path: string;
 }
 
+/** A key file that cannot be read. */
+interface Problem {
+  readonly path: string;
+  /** One line. */
+  readonly message: string;
+}
+
 /** The keys in a directory, and the key files that could not be read. */
 export interface KeyFolder {
   keys: StoredKey[];
-  /** One line for each key file that cannot be read. */
-  problems: string[];
+  problems: Problem[];
 }
 
 /** Files of `~/.ssh` that are never keys; they may be large. */
@@ -33,15 +39,16 @@ function readPublicLine(path: string): StoredKey | undefined {
   }
 }
 
-async function readPrivateFile(path: string, problems: string[]): Promise<StoredKey | undefined> {
+async function readPrivateFile(path: string, problems: Problem[]): Promise<StoredKey | undefined> {
   try {
     const { text } = readKeyText(path);
     if (!text.includes('PRIVATE KEY-----')) return undefined;
     const key = describeFile(await inspectKeyFile(path));
-    if (key === undefined) problems.push(`${path} is encrypted and has no .pub file, so it can only be used with --key-file`);
+    if (key === undefined)
+      problems.push({ path, message: `${path} is encrypted and has no .pub file, so it can only be used with --key-file` });
     return key;
   } catch (error) {
-    if (error instanceof KeyError) problems.push(error.message);
+    if (error instanceof KeyError) problems.push({ path, message: error.message });
     return undefined;
   }
 }
@@ -63,7 +70,7 @@ export function hasFile(path: string): boolean {
 /** Reads the keys of a directory: `.pub` files first, then private keys without one. Skips invalid files; a missing directory is empty. */
 export async function readKeyFolder(folder: string): Promise<KeyFolder> {
   const names = listNames(folder);
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   const known = names.filter((name) => name.endsWith('.pub')).map((name) => readPublicLine(join(folder, name)));
   const keys = known.filter((key) => key !== undefined);
   const described = new Set(keys.map(({ path }) => path));

@@ -84,13 +84,11 @@ export async function listLocalKeys(
 ): Promise<LocalKey[]> {
   const [held, { keys, problems }] = await Promise.all([viewAgent(agentSocket), readKeyFolder(sshDir)]);
   const hasAgent = agentSocket !== undefined && agentSocket !== '';
-  for (const problem of [...(hasAgent && held.problem !== undefined ? [held.problem] : []), ...problems]) onProblem(problem);
+  if (hasAgent && held.problem !== undefined) onProblem(held.problem);
+  for (const { message } of problems) onProblem(message);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
-  const isListed =
-    keyFile === undefined ||
-    keys.some(({ path }) => path === keyFile) ||
-    problems.some((problem) => [`${keyFile}:`, `${keyFile} `].some((beginning) => problem.startsWith(beginning)));
-  return [...held.keys.map(describeAgentKey), ...present.flat(), ...(isListed ? [] : await describeKeyFile(keyFile, onProblem))];
+  const isKnown = keyFile === undefined || [...keys, ...problems].some(({ path }) => path === keyFile);
+  return [...held.keys.map(describeAgentKey), ...present.flat(), ...(isKnown ? [] : await describeKeyFile(keyFile, onProblem))];
 }
 
 /**

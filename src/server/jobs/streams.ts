@@ -71,7 +71,7 @@ const findCounts = mapForEachStore<number>();
  * The number of failed inputs of a job, each counted once. It is remembered until the job has more errors, because for a million errors the
  * database needs most of a second, during which a service on SQLite does nothing else.
  */
-export async function countFailures(store: Store, { id, errors }: Pick<JobRow, 'id' | 'errors'>): Promise<number> {
+export async function countFailedInputs(store: Store, { id, errors }: Pick<JobRow, 'id' | 'errors'>): Promise<number> {
   const counts = findCounts(store);
   const key = `${id} ${errors}`;
   const known = counts.get(key);
@@ -124,7 +124,7 @@ export const getJobOutput: Handler<typeof storage.getJobOutput> = async ({ id },
 export const getJobFailures: Handler<typeof storage.getJobFailures> = async ({ id }, call) => {
   const { db } = call.store;
   const job = await requireJob(db, call, id);
-  return answer(await countFailures(call.store, job), readFailures(db, job));
+  return answer(await countFailedInputs(call.store, job), readFailures(db, job));
 };
 
 export const getJobErrors: Handler<typeof storage.getJobErrors> = async ({ id }, call) => {

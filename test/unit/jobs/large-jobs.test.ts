@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ActiveJob } from '../../../src/server/jobs/active-job.ts';
 import { archiveJob } from '../../../src/server/jobs/archive.ts';
 import { forgetOldJobs } from '../../../src/server/jobs/old-jobs.ts';
-import { countFailures } from '../../../src/server/jobs/streams.ts';
+import { countFailedInputs } from '../../../src/server/jobs/streams.ts';
 import type { JobRow } from '../../../src/server/store/job-schema.ts';
 import type { FileStore } from '../../../src/server/store/open.ts';
 import { openNewStore } from '../../support/new-store.ts';
@@ -87,8 +87,8 @@ test('the failed inputs of a job are counted again only when it has more errors'
     .insertInto('job_errors')
     .values(inputs.map((input, number) => ({ ...error, number, input })))
     .execute();
-  expect(await countFailures(store, { id: 'job', errors: 4 })).toBe(2);
-  expect(await countFailures(store, { id: 'job', errors: 5 })).toBe(3);
+  expect(await countFailedInputs(store, { id: 'job', errors: 4 })).toBe(2);
+  expect(await countFailedInputs(store, { id: 'job', errors: 5 })).toBe(3);
   await store.db.deleteFrom('job_errors').execute();
-  expect(await countFailures(store, { id: 'job', errors: 5 })).toBe(3);
+  expect(await countFailedInputs(store, { id: 'job', errors: 5 })).toBe(3);
 });
