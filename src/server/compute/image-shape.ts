@@ -80,7 +80,10 @@ export function listImageFilters(input: Filter, version: string): [column: keyof
 }
 
 /** Ids of the images that an account may see, as `isVisible` says: each part is a range of an index. */
-export function selectVisibleIds(db: Kysely<Schema>, { id }: AccountRow): SelectQueryBuilder<Schema, 'images', Pick<ImageRow, 'id'>> {
+export function selectVisibleIds(
+  db: Kysely<Schema>,
+  { id }: Pick<AccountRow, 'id'>,
+): SelectQueryBuilder<Schema, 'images', Pick<ImageRow, 'id'>> {
   const images = db.selectFrom('images').select('id');
   const shared = images.where('acl', '<>', sql.lit('[]')).where('acl', 'like', `%"${id}"%`);
   return images

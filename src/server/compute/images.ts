@@ -5,20 +5,35 @@ import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { releaseContents, removeGarbage } from '../storage/garbage.ts';
-import type { Schema } from '../store/schema.ts';
+import { rememberQuery } from '../store/remembered-query.ts';
+import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
 import { assertListFits } from './list-limit.ts';
 import { clearTags } from './tags.ts';
 import { listImageFilters, requireImage, requireOwnImage, selectVisibleIds, showImage } from './image-shape.ts';
 
+/** An account, and what it selects of the images that it may see. */
+interface Listed {
+  readonly id: string;
+  readonly filters: ReturnType<typeof listImageFilters>;
+}
+
+/** The rows of a list. They are remembered: reading 100 of them takes a third of the time of the request. */
+const selectListed = rememberQuery(
+  'identities',
+  (db, { id, filters }: Listed): Promise<ImageRow[]> => {
+    let images = db.selectFrom('images').selectAll().where('id', 'in', selectVisibleIds(db, { id }));
+    for (const [column, values] of filters) images = images.where(column, 'in', values);
+    return images.orderBy('published_at').orderBy('id').execute();
+  },
+  (row) => Object.values(row).join('').length,
+);
+
 /** ListImages, oldest first. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
   await settleCreations(call);
-  const { db } = call.store;
-  let images = db.selectFrom('images').selectAll().where('id', 'in', selectVisibleIds(db, call.account));
-  for (const [column, values] of listImageFilters(filter, call.version)) images = images.where(column, 'in', values);
-  const rows = await images.orderBy('published_at').orderBy('id').execute();
+  const rows = await selectListed(call.store.db, { id: call.account.id, filters: listImageFilters(filter, call.version) });
   return rows.map((row) => showImage(row, call));
 }
 

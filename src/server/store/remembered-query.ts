@@ -88,6 +88,7 @@ export function rememberQuery<V extends object, R extends object>(
     const rows = await query(db, values);
     if (rows.length === 0 || counts[group] !== count) return rows;
     const bytes = rows.reduce((sum, row) => sum + measure(row), 0);
+    if (bytes > mostKeptBytes) return rows;
     if (kept.rows.size >= mostKept || kept.bytes + bytes > mostKeptBytes) {
       kept.rows.clear();
       kept.bytes = 0;

@@ -177,3 +177,19 @@ test('a list has public images, own images, and those that another account has s
   const named = (await images.askAsOther('GET', `/my/images?name=listed&owner=${own.owner.toUpperCase()}`)).json as Shown[];
   expect(named.map(({ id }) => id)).toEqual([own.id]);
 });
+
+test('a list shows a change to every request that begins after the response to the change', async () => {
+  const { id } = await images.finish(await images.create({ name: 'image' }));
+  const list = async (query = '') => (await images.service.compute('GET', `/my/images${query}`)).json as Shown[];
+  const find = async (query = '') => (await list(query)).find((image) => image.id === id)?.name;
+  for (let round = 0; round < 10; round += 1) {
+    const name = `image${round}`;
+    const underWay = [find(), find('?public=false'), find(`?name=${name}`)];
+    const changed = await images.service.compute('POST', `/my/images/${id}?action=update`, { json: { name } });
+    expect([changed.status, await find(), await find('?public=false'), await find(`?name=${name}`)]).toEqual([200, name, name, name]);
+    expect(await list(`?name=image${round - 1}`)).toEqual([]);
+    await Promise.all(underWay);
+  }
+  expect((await images.service.compute('DELETE', `/my/images/${id}`)).status).toBe(204);
+  expect([await find(), await find('?public=false'), await find('?name=image9')]).toEqual([undefined, undefined, undefined]);
+});
