@@ -51,6 +51,8 @@ function findCache({ XDG_CACHE_HOME: cache = '', HOME: home }: NodeJS.ProcessEnv
   return `${cache.startsWith('/') ? cache : `${home ?? homedir()}/.cache`}/cloud`;
 }
 
+// An empty HOME counts as unset, for all of the program: `homedir()` would return it, and files would be written to `/.config`.
+if (process.env['HOME'] === '') delete process.env['HOME'];
 const cache = findCache(process.env);
 const folder = `${cache}/code`;
 const problem = findFolderProblem([cache, folder]);

@@ -114,13 +114,18 @@ test('another build in the same place runs its own code, also where a file has k
   for (const _ of [1, 2]) expect(help()).toContain(words.toUpperCase());
 });
 
-test('without the variable HOME compiled code is kept in the home folder all the same, and not in the root of the disk', () => {
-  const home = join(user.home, 'unset');
+test.each([
+  ['missing', undefined],
+  ['empty', ''],
+])('with HOME %s, files are kept in the home folder of the user database, and not in the root of the disk', (name, value) => {
+  const home = join(user.home, `home-${name}`);
   const hook = join(user.home, 'home.cjs');
-  writeFileSync(hook, `require('node:os').homedir = () => ${JSON.stringify(home)};`);
-  const { HOME: _, XDG_CACHE_HOME: __, ...env } = user.env;
-  execFileSync(process.execPath, ['--require', hook, program, '--version'], { env });
+  writeFileSync(hook, `require('node:os').homedir = () => process.env.HOME ?? ${JSON.stringify(home)};`);
+  const { XDG_CACHE_HOME: _, XDG_CONFIG_HOME: __, ...env } = user.env;
+  const words = ['--require', hook, program, 'alias', 'set', 'pics', 'images list'];
+  execFileSync(process.execPath, words, { env: { ...env, HOME: value } });
   expect(readdirSync(join(home, '.cache/cloud/code'))).toHaveLength(1);
+  expect(readdirSync(join(home, '.config/cloud'))).toEqual(['aliases.json']);
 });
 
 test('a full disk is left as it was: of compiled code that did not fit nothing stays', () => {
