@@ -17,6 +17,7 @@ import { quoteShell } from '../base/quote.ts';
 import { storage as operations } from '../api/storage.ts';
 import type { Context } from '../cli/command.ts';
 import { findFirstWord } from '../cli/tree.ts';
+import { homeVariable } from '../config/paths.ts';
 import { NoProfileError } from './endpoints.ts';
 
 /** The service's message when a sub-user lacks a permission: the path as the request has it, percent-encoded, and the action. */
@@ -53,12 +54,12 @@ function adviseOnRefusal(message: string, user: string, role: string | undefined
 /** Adds hints to errors; to the 403 of a sub-user, the command that tells the account the reason. Returns other errors unchanged. */
 function explainRefusal(
   error: unknown,
-  context: Pick<Context, 'settings' | 'profiles' | 'world'>,
+  context: Pick<Context, 'settings' | 'profiles' | 'paths' | 'world'>,
   { isOfCompute, signer }: Origin,
 ): unknown {
   if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
   if (error instanceof CloudError && error.hint !== undefined) return completeHint(error, context.world.argv);
-  if (!(error instanceof ApiError)) return explainFile(error);
+  if (!(error instanceof ApiError)) return explainFile(error, context);
   const known = adviseOnCode(error) ?? (isOfCompute(error) ? undefined : adviseOnPath(error));
   if (known !== undefined) return withHint(error, known);
   const { user: subUser, role, account, keyFile } = context.settings();
@@ -159,7 +160,7 @@ async function nameNearestDirectory(error: unknown, context: Pick<Context, 'stor
 /** Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are. */
 export async function refine(
   error: unknown,
-  context: Pick<Context, 'settings' | 'profiles' | 'world' | 'storage'>,
+  context: Pick<Context, 'settings' | 'profiles' | 'paths' | 'world' | 'storage'>,
   origin: Origin,
 ): Promise<unknown> {
   return await nameNearestDirectory(explainRefusal(error, context, origin), context);
@@ -169,11 +170,24 @@ async function isThere(storage: Context['storage'], account: string, path: strin
   return (await unlessMissing(storage.answer(operations.getObject, { account, path }, { head: true }))) !== undefined;
 }
 
-/** Adds a hint to the error for a missing local file: the file that was probably meant, or the command that lists its directory. */
-function explainFile(error: unknown): unknown {
+/** Codes of the system for a file that exists, or could, and must not be used by this user or changed by anybody. */
+const noRights: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS'];
+
+/** True for a path in one of the program's folders, or above it. */
+function isOwn(path: string, { config, state, cache, data }: Context['paths']): boolean {
+  return [config, state, cache, data].some((folder) => `${path}/`.startsWith(`${folder}/`) || folder.startsWith(`${path}/`));
+}
+
+/**
+ * Adds a hint to the error for a missing local file: the file that was probably meant, or the command that lists its directory; and to the
+ * error for a folder of the program that cannot be used: how to choose another.
+ */
+function explainFile(error: unknown, { paths }: Pick<Context, 'paths'>): unknown {
   const failure = isSystemError(error) ? error : error instanceof CloudError && isSystemError(error.cause) ? error.cause : undefined;
-  if (failure?.code !== 'ENOENT' || failure.path === undefined) return error;
-  const hint = adviseOnFile(failure.path);
+  if (failure?.path === undefined) return error;
+  const isClosed = noRights.includes(failure.code) && isOwn(failure.path, paths);
+  const own = isClosed ? `use a folder of your own: export ${homeVariable}=DIR` : undefined;
+  const hint = failure.code === 'ENOENT' ? adviseOnFile(failure.path) : own;
   if (hint === undefined) return error;
   return error instanceof CloudError ? setHint(error, hint) : new LocalError(describeSystemError(failure), { hint, cause: error });
 }

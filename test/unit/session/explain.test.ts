@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../../src/base/errors.ts';
+import { ApiError, explain } from '../../../src/base/errors.ts';
+import { findPaths } from '../../../src/config/paths.ts';
 import { refine } from '../../../src/session/explain.ts';
 
 type RefineContext = Parameters<typeof refine>[1];
@@ -43,4 +44,20 @@ describe('the hint of a 403 is the question with the path as the question reads 
       expect(await hintOf(`You do not have permission to access ${path} (setroletags)`)).toBeUndefined();
     },
   );
+});
+
+describe('a folder of the program that cannot be written has a hint that names the variable for another', () => {
+  const context = { paths: findPaths({ XDG_DATA_HOME: '/data' }, '/home/jill') } as unknown as RefineContext;
+  test.each([
+    ['EACCES', '/home/jill/.config', true],
+    ['EROFS', '/home/jill/.local/state/cloud/journal/1', true],
+    ['EACCES', '/data/cloud', true],
+    ['EACCES', '/home/jill/.config/clouds', false],
+    ['EACCES', '/home/jill/photos', false],
+    ['ENOSPC', '/home/jill/.config', false],
+  ])('%s of %s: %s', async (code, path, hasHint) => {
+    const failure = Object.assign(new Error(code), { code, path, syscall: 'mkdir' });
+    const { hint } = explain(await refine(failure, context, { isOfCompute: () => false, signer: () => undefined }));
+    expect(hint).toBe(hasHint ? 'use a folder of your own: export CLOUD_HOME=DIR' : undefined);
+  });
 });
