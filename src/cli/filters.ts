@@ -15,7 +15,7 @@ function toOption({ kind, help }: Field): Option {
   // Acronyms keep their capitals.
   const filterHelp = `Filter by ${help.replace(/^[A-Z](?=[a-z])/u, (letter) => letter.toLowerCase())}`;
   if (kind === 'boolean') return negatable(filterHelp);
-  return kind === 'number' ? number(filterHelp) : text(filterHelp);
+  return kind === 'number' ? number(filterHelp) : text(filterHelp, { mayBeEmpty: true });
 }
 
 /** Options of a list command: the fields by which its operation filters, with their help. */

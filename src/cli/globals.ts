@@ -10,6 +10,8 @@ export const outputOptions = lazily(
       json: flag('Same as --output json', { short: 'j' }),
       jq: text('Filter JSON output with a jq expression; strings print without quotes; -o jsonl filters each record', {
         placeholder: 'EXPR',
+        // A filter that changes nothing.
+        mayBeEmpty: true,
       }),
       columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST', values: 'field-list' }),
       sort: text('Fields to sort by: a,-b', { placeholder: 'LIST', values: 'field-list' }),

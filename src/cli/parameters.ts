@@ -90,6 +90,8 @@ export interface Option<T = unknown> {
   readonly range?: readonly [number, number];
   /** For durations that are usually days: a number without a unit, which would be seconds, is refused. */
   readonly needsUnit?: boolean;
+  /** An empty value has a meaning: it clears a field, or is what a filter looks for. Others refuse it: probably an unset variable. */
+  readonly mayBeEmpty?: true;
   /** For options that several commands share: help names the topic, `cloud help TOPIC` and the manual show the option. */
   readonly topic?: OptionTopic;
   /** Repeatable; each value comes with its position among the values of all such options. */
@@ -97,7 +99,7 @@ export interface Option<T = unknown> {
   readonly _type?: T;
 }
 
-type OptionExtras = Pick<Option, 'short' | 'placeholder' | 'values' | 'range' | 'needsUnit'>;
+type OptionExtras = Pick<Option, 'short' | 'placeholder' | 'values' | 'range' | 'needsUnit' | 'mayBeEmpty'>;
 
 /** A function that declares options of one kind. */
 const option =

@@ -16,9 +16,9 @@ function readDuration(label: string, { needsUnit = false }: Option, value: strin
   throw new UsageError(`${label} ${value}: has no unit`, { hint: `such as ${label} ${value.trim()}d for days` });
 }
 
-/** A value without any text; `--jq ''` is a filter that changes nothing. @throws {UsageError} */
-function assertGiven(name: string, value: string): void {
-  if (name === 'jq' || /[^\s,]/.test(value)) return;
+/** @param isOwn false for a global option, for which blanks and commas are no text either @throws {UsageError} for a value without any text */
+function assertGiven(name: string, { mayBeEmpty }: Option, value: string, isOwn: boolean): void {
+  if (mayBeEmpty === true || (isOwn ? value !== '' : /[^\s,]/.test(value))) return;
   throw new UsageError(`--${kebab(name)}: the value is empty`, {
     hint: `probably an unset variable; otherwise leave out --${kebab(name)}`,
   });
@@ -81,7 +81,7 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
       added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
     else
       added.argParser((value, previous: unknown) => {
-        if (!isOwn) assertGiven(name, value);
+        assertGiven(name, option, value, isOwn);
         // A repeated global option overrides the earlier one, so that a shell alias can be overridden.
         if (isOwn && previous !== undefined)
           throw new UsageError(`--${kebab(name)} is given more than once, but takes one value`, {

@@ -10,7 +10,7 @@ import { record } from '../output/kinds.ts';
 type ContactName = keyof typeof contactFields;
 /** An option for each contact field, with the field's own help. */
 export const contactOptions = Object.fromEntries(
-  Object.entries(contactFields).map(([name, { help }]) => [name, text(`${help}; an empty string clears the field`)]),
+  Object.entries(contactFields).map(([name, { help }]) => [name, text(`${help}; an empty string clears the field`, { mayBeEmpty: true })]),
 ) as Record<ContactName, Option<string | undefined>>;
 
 export const fromHelp = 'JSON or YAML file with fields; - for stdin; options take precedence';

@@ -71,6 +71,26 @@ test.each([
 });
 
 test.each([
+  ['jobs', 'run', '--map', 'wc', '--name', ''],
+  ['keys', 'create', 'key.pub', '--name', ''],
+  ['stor', 'put', 'key.pub', 'x', '--type', ''],
+  ['local', 'start', '--host', ''],
+])('cloud %s %s: an empty value is no option left out', async (...words) => {
+  const { code, stderr } = await user.here(words);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`: ${words.at(-2)}: the value is empty\nhint: probably an unset variable`)]);
+});
+
+test.each<[words: string[], message: string]>([
+  [['server', 'gateway', '--no-jobs', '--job-slots', '2'], '--no-jobs and --job-slots cannot be combined'],
+  [['server', 'gateway', '--no-jobs', '--job-time-limit', '5m'], '--no-jobs and --job-time-limit cannot be combined'],
+  [['server', 'gateway', '--no-jobs', '--isolation', 'none'], '--no-jobs and --isolation cannot be combined'],
+  [['local', 'run', '--empty', '--snapshot', 'x', '--', 'true'], '--empty and --snapshot cannot be combined'],
+])('cloud %j: an option without an effect is refused', async (words, message) => {
+  const { code, stderr } = await user.here(words);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+test.each([
   [{ CLOUD_TIMEOUT: 'abc' }, [], 'environment CLOUD_TIMEOUT: "abc" is not a duration'],
   [{}, ['--max-time', 'abc'], 'option --max-time: "abc" is not a duration'],
 ])('a limit that is no duration is named with its source', async (env, words, message) => {

@@ -26,7 +26,7 @@ describe('the running service', () => {
     for (const [words, message] of [
       [['--data', 'none', '--fault', 'bogus'], 'fault "bogus"'],
       [['--data', '/proc/none'], '/proc/none: no such file or directory'],
-      [['--data', ''], 'a path is empty'],
+      [['--data', ''], '--data: the value is empty'],
     ] as const) {
       const { code, stderr } = await user.here(['local', 'start', ...words]);
       expect([words, code === 0, stderr.includes(message)]).toEqual([words, false, true]);

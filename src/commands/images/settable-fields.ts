@@ -11,9 +11,9 @@ export type ImageFields = Partial<Pick<Image, 'name' | 'version' | 'description'
 
 /** Options that describe an image. */
 export const imageOptions = {
-  description: text('Description'),
-  homepage: text('URL of the home page', { placeholder: 'URL' }),
-  eula: text('URL of the licence', { placeholder: 'URL' }),
+  description: text('Description', { mayBeEmpty: true }),
+  homepage: text('URL of the home page', { placeholder: 'URL', mayBeEmpty: true }),
+  eula: text('URL of the licence', { placeholder: 'URL', mayBeEmpty: true }),
   tag: texts('Tag: KEY=VALUE, or KEY:=JSON for a number, true or false', { placeholder: 'KEY=VALUE' }),
   from: filePath('Read fields from a JSON or YAML file; - for stdin; options take precedence'),
 };

@@ -34,7 +34,7 @@ export const list = listCommand({
   aliases: ['ls'],
   options: {
     state: choice('Filter by state; live is queued or running', ['running', 'live', 'queued', 'done'], { placeholder: 'STATE' }),
-    name: text('Filter by name', { placeholder: 'NAME' }),
+    name: text('Filter by name', { placeholder: 'NAME', mayBeEmpty: true }),
   },
   columns: jobColumns,
   id: 'id',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { quietly, UsageError } from '../../base/errors.ts';
+import { createContradiction, quietly, UsageError } from '../../base/errors.ts';
 import { filePath, folderPath, many, text, texts, type Values } from '../../cli/parameters.ts';
 import { homeVariable } from '../../config/paths.ts';
 import type { LocalService } from '../../server/local.ts';
@@ -96,6 +96,7 @@ export const run = command({
       throw new UsageError('--replay cannot be used with --data or --snapshot: responses come from the recording');
     if (fixtures !== undefined && options.replay !== undefined)
       throw new UsageError('--fixtures cannot be used with --replay: responses come from the recording', { hint: 'leave out --fixtures' });
+    if (isCopy && options.empty) throw createContradiction('--empty', snapshot === undefined ? '--data' : '--snapshot');
     const isTemplate = !isCopy && isUsual(invocation, options);
     const dataDir = await makeScratch(paths, world, isTemplate ? makeTemplate : undefined);
     try {

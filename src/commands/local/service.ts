@@ -112,8 +112,23 @@ async function readCertificate(world: Context['world'], file: string | undefined
   }
 }
 
-/** Options that change how services behave. They contradict --replay, by which services behave as the recorded cloud did. */
-const behaving = ['fault', 'throttle', 'latency', 'staleness', 'limit', 'limits', 'peer', 'addAccount', 'datacenter'] as const;
+/** Options that change how services behave. They contradict --replay, by which services behave as the recorded cloud did and run no tasks. */
+const behaving = [
+  'fault',
+  'throttle',
+  'latency',
+  'staleness',
+  'limit',
+  'limits',
+  'peer',
+  'addAccount',
+  'datacenter',
+  'attestationAuthority',
+  'allowJobs',
+  'isolation',
+  'jobSlots',
+  'jobTimeLimit',
+] as const;
 
 /** Opens the recording of --replay. @throws {UsageError} for a file that is not a recording, and for options that contradict it */
 export async function readReplay({ world }: Context, options: ServeOptions): Promise<Replay | undefined> {

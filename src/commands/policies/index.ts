@@ -58,7 +58,7 @@ const create = changeCommand({
   arguments: { name: maybe('Name, unique within the account') },
   options: {
     rule: texts(`Rule: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
-    description: text('Description'),
+    description: text('Description', { mayBeEmpty: true }),
     from: filePath(fromHelp),
     ...waitOptions,
   },
@@ -93,7 +93,7 @@ const update = changeCommand({
   arguments: { policy: one(policyHelp, { values: 'policy' }) },
   options: {
     name: text('New name', { placeholder: 'NAME' }),
-    description: text('New description; empty to clear it'),
+    description: text('New description; empty to clear it', { mayBeEmpty: true }),
     rule: texts('Rule that replaces all rules', { placeholder: 'RULE', values: 'rule' }),
     addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
     removeRule: texts('Rule to remove', { placeholder: 'RULE', values: 'rule' }),

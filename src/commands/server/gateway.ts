@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { choice, duration, filePath, flag, folderPath, number, text, texts, type Values, withTopic } from '../../cli/parameters.ts';
-import { UsageError } from '../../base/errors.ts';
+import { createContradiction, UsageError } from '../../base/errors.ts';
+import { kebab } from '../../config/settings.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
 import { createGatewayLog } from './gateway-log.ts';
@@ -81,6 +82,13 @@ function checkUrl(name: string, url: string | undefined): string | undefined {
   });
 }
 
+/** @throws {UsageError} for options about the tasks of a gateway that runs none */
+function assertJobs(options: GatewayOptions): void {
+  const names = ['allowJobs', 'isolation', 'jobSlots', 'jobTimeLimit'] as const;
+  const given = names.find((name) => options[name] !== undefined && options[name] !== false);
+  if (options.noJobs && given !== undefined) throw createContradiction('--no-jobs', `--${kebab(given)}`);
+}
+
 export const gateway = command({
   summary: 'Serve both services from PostgreSQL and a folder or bucket, in the foreground',
   description:
@@ -88,7 +96,7 @@ export const gateway = command({
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
-    if (options.noJobs && options.allowJobs) throw new UsageError('--allow-jobs cannot be used with --no-jobs');
+    assertJobs(options);
     const database = await readDatabase(invocation, options);
     const bytes = await readBytes(invocation, options);
     const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
