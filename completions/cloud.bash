@@ -1019,6 +1019,7 @@ _cloud_value() {
 # What argument number $2 of command $1 is.
 _cloud_argument() {
   case "$1/$2" in
+    '/0') kind=alias ;;
     'keys get/'*) kind=key ;;
     'keys create/0') kind=file ;;
     'keys delete/'*) kind=key ;;
@@ -1316,18 +1317,29 @@ _cloud_offer() {
   [[ $word == "$typed"* ]] && COMPREPLY+=("${word#"$kept"}")
 }
 
+# Sets config to the folder of profiles and aliases.
+_cloud_config() {
+  config=${XDG_CONFIG_HOME:-}
+  [[ $config == /* ]] || config=$HOME/.config
+  if [[ ${CLOUD_HOME:-} == /* ]]; then config=$CLOUD_HOME/config; else config+=/cloud; fi
+}
+
 _cloud_offer_value() {
-  local word config=${XDG_CONFIG_HOME:-}
+  local word config
   case $kind in
     words) for word in $choices; do _cloud_offer "$word"; done ;;
     file) compopt -o default 2>/dev/null ;;
     directory) compopt -o dirnames 2>/dev/null ;;
     profile)
-      [[ $config == /* ]] || config=$HOME/.config
-      for word in "$config"/cloud/profiles/*.json; do
+      _cloud_config
+      for word in "$config"/profiles/*.json; do
         word=${word##*/}
         [[ $word == '*.json' ]] || _cloud_offer "${word%.json}"
       done
+      ;;
+    alias)
+      _cloud_config
+      [[ ! -e $config/aliases.json ]] || _cloud_ask alias
       ;;
     text) ;;
     file-or-path) _cloud_ask_beside_files ;;

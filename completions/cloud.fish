@@ -95,12 +95,23 @@ function __cloud_ask_beside_files
     __cloud_ask path
 end
 
-function __cloud_profiles
+# The folder of profiles and aliases.
+function __cloud_config
     set -l config $HOME/.config
     string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
-    for file in $config/cloud/profiles/*.json
+    set config $config/cloud
+    string match -q '/*' -- "$CLOUD_HOME"; and set config $CLOUD_HOME/config
+    echo $config
+end
+
+function __cloud_profiles
+    for file in (__cloud_config)/profiles/*.json
         string replace -r '.*/(.*)\.json$' '$1' -- $file
     end
+end
+
+function __cloud_ask_aliases
+    test -e (__cloud_config)/aliases.json; and __cloud_ask alias
 end
 
 # Goes to the command that a word names.
@@ -1713,6 +1724,7 @@ complete -c cloud -n '__cloud_below \'\'' -a completion -d 'Completion for bash,
 complete -c cloud -n '__cloud_below \'\'' -a help -d 'Help for a command: cloud help images list'
 complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' users user \'Sub-users of the account\' roles role \'Roles: which members have which policies\' policies policy \'Policies: rules for what the members of a role may do\' images image \'Images: templates of instances\' packages package \'Packages: sizes of instances\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' mpu uploads \'Multipart uploads: large objects in parts\' jobs job \'Compute jobs: shell commands that run on stored objects\' profile profiles \'Profiles: which cloud, which account, which key\' alias aliases \'Aliases: your own names for command lines\')'
 complete -c cloud -n '__cloud_at \'\'' -l version -d 'Show the version'
+complete -c cloud -n '__cloud_argument \'\' 0 0' -a '(__cloud_ask_aliases)'
 complete -c cloud -n '__cloud_below \'account\'' -a get -d 'Show the account'
 complete -c cloud -n '__cloud_below \'account\'' -a update -d 'Change fields of the account'
 complete -c cloud -n '__cloud_below \'account\'' -a limits -d 'List the provisioning limits'
@@ -2800,7 +2812,7 @@ complete -c cloud -n '__cloud_below \'alias\'' -a list -d 'List aliases'
 complete -c cloud -n '__cloud_below \'alias\'' -a set -d 'Set an alias for a command line'
 complete -c cloud -n '__cloud_below \'alias\'' -a delete -d 'Delete aliases'
 complete -c cloud -n '__cloud_below \'alias\'' -a '(__cloud_aliases list ls \'List aliases\' set create \'Set an alias for a command line\' set add \'Set an alias for a command line\' delete rm \'Delete aliases\')'
-complete -c cloud -n '__cloud_argument \'alias delete\' 0 100000' -a '(__cloud_ask alias)'
+complete -c cloud -n '__cloud_argument \'alias delete\' 0 100000' -a '(__cloud_ask_aliases)'
 complete -c cloud -n '__cloud_below \'completion\'' -a bash -d 'Print or install the completion script for bash'
 complete -c cloud -n '__cloud_below \'completion\'' -a zsh -d 'Print or install the completion script for zsh'
 complete -c cloud -n '__cloud_below \'completion\'' -a fish -d 'Print or install the completion script for fish'

@@ -163,4 +163,16 @@ function testCompletion(shell: keyof typeof installations): void {
     expect(asking).toEqual(lookedUp);
     expect(made.at(-1)).toEqual(['keys', 'create', odd, '--name', 'it']);
   });
+
+  it('offers aliases of the user as the first word', async () => {
+    sandbox.write('.config/cloud/aliases.json', JSON.stringify({ linux: 'images list --os linux', 'my-keys': 'keys list' }));
+    for (const [typed, line] of [
+      ['cloud lin', 'cloud linux'],
+      ['cloud -o json my', 'cloud -o json my-keys'],
+      ['cloud alias delete li', 'cloud alias delete linux'],
+      ['cloud im', 'cloud images'],
+    ] as const)
+      expect((await press(`${typed}\t`)).line.trimEnd()).toBe(line);
+    expect(await offer('cloud ')).toEqual(expect.arrayContaining(['images', 'linux', 'my-keys']));
+  });
 }

@@ -96,12 +96,23 @@ function __cloud_ask_beside_files
     __cloud_ask path
 end
 
-function __cloud_profiles
+# The folder of profiles and aliases.
+function __cloud_config
     set -l config $HOME/.config
     string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
-    for file in $config/cloud/profiles/*.json
+    set config $config/cloud
+    string match -q '/*' -- "$CLOUD_HOME"; and set config $CLOUD_HOME/config
+    echo $config
+end
+
+function __cloud_profiles
+    for file in (__cloud_config)/profiles/*.json
         string replace -r '.*/(.*)\\.json$' '$1' -- $file
     end
+end
+
+function __cloud_ask_aliases
+    test -e (__cloud_config)/aliases.json; and __cloud_ask alias
 end
 `;
 
@@ -121,6 +132,7 @@ function printValue(value: ValueWords): string[] {
   if (source === 'file') return ['-F'];
   if (source === 'directory') return ['-a', quote('(__fish_complete_directories)')];
   if (lookUp === 'file-or-path') return ['-F', '-a', quote('(__cloud_ask_beside_files)')];
+  if (lookUp === 'alias') return ['-a', quote('(__cloud_ask_aliases)')];
   if (lookUp !== undefined) return ['-a', quote(`(__cloud_ask ${lookUp})`)];
   return source === 'profile' ? ['-a', quote('(__cloud_profiles)')] : [];
 }

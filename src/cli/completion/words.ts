@@ -135,11 +135,14 @@ function readHelp(path: string, commands: readonly CommandWords[]): Place[] {
   return [{ ...nothing, path, commands: [...commands, ...topics] }, topic];
 }
 
+/** What the user's aliases are for the shells: the first word may be one of them. */
+const alias: ValueWords = { placeholder: 'ALIAS', choices: [], source: 'alias' };
+
 /** The words of the whole tree, in the order of its declarations. */
 export function readWords(nouns: readonly LoadedNoun[]): Words {
   const commands = nouns.map(({ name, aliases, summary }) => ({ name, aliases, summary, target: name }));
   const places = nouns.flatMap(({ name, node }) => (takesCommand(node) ? readHelp(name, commands) : readNode(name, node)));
-  return { places: [{ ...nothing, commands, own: [version] }, ...places], shared: everywhere };
+  return { places: [{ ...nothing, commands, own: [version], arguments: [alias] }, ...places], shared: everywhere };
 }
 
 /** True if the argument at this position may be repeated. */

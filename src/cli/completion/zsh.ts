@@ -37,10 +37,17 @@ _cloud_text() {
   return 1
 }
 
-_cloud_profiles() {
-  local config=\${XDG_CONFIG_HOME:-}
+# Sets config to the folder of profiles and aliases.
+_cloud_config() {
+  config=\${XDG_CONFIG_HOME:-}
   [[ $config == /* ]] || config=$HOME/.config
-  local -a names=($config/cloud/profiles/*.json(N:t:r))
+  if [[ \${CLOUD_HOME:-} == /* ]]; then config=$CLOUD_HOME/config; else config+=/cloud; fi
+}
+
+_cloud_profiles() {
+  local config
+  _cloud_config
+  local -a names=($config/profiles/*.json(N:t:r))
   compadd -a names
 }
 
@@ -81,14 +88,20 @@ _cloud_ask_beside_files() {
   _cloud_ask path "$1"
 }
 
-# Other names of a command are offered when its own does not begin as the word does.
+# Other names of a command are offered when its own does not begin as the word does; aliases of the user are commands too.
 _cloud_commands() {
-  local entry
+  local entry config
   local -a commands aliases
   _cloud_list "$place"
   for entry in $aliases; do
     [[ -z $PREFIX || \${entry%%=*} == $PREFIX* || \${entry#*=} != $PREFIX* ]] || commands+=("\${entry#*=}")
   done
+  _cloud_config
+  if [[ -z $place && -e $config/aliases.json ]]; then
+    for entry in "\${(@f)$(command cloud __complete alias "$PREFIX" 2>/dev/null </dev/null)}"; do
+      [[ -z $entry ]] || commands+=("\${entry/$'\t'/:}")
+    done
+  fi
   _describe -t commands command commands
 }
 
