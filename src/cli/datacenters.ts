@@ -1,5 +1,4 @@
 import { CloudError, InterruptedError, setHint, UsageError } from '../base/errors.ts';
-import { quoteShell } from '../base/quote.ts';
 import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';
@@ -54,13 +53,11 @@ export async function chooseDatacenters<C extends Context>(invocation: C, words:
 
 type Outcome = { readonly rows: Row[] } | { readonly error: unknown };
 
-/** Adds `--dc` to the commands of a hint that list what a datacenter has. */
-function repeatDatacenter(error: unknown, dc: string): unknown {
+/** Completes the hint of an error, so that its commands are about the datacenter. */
+async function completeHint(error: unknown, dc: string): Promise<unknown> {
   if (!(error instanceof CloudError) || error.hint === undefined) return error;
-  return setHint(
-    error,
-    error.hint.replaceAll(/^cloud [a-z]+ list$/gm, (line) => `${line} --dc ${quoteShell(dc)}`),
-  );
+  const { repeatDatacenter } = await import('./hint.ts');
+  return setHint(error, repeatDatacenter(error.hint, dc));
 }
 
 /**
@@ -90,7 +87,7 @@ export async function* readEverywhere<C extends Context>(
       continue;
     }
     if (outcome.error instanceof InterruptedError) throw outcome.error;
-    await failures.report(repeatDatacenter(outcome.error, dc), dc);
+    await failures.report(await completeHint(outcome.error, dc), dc);
   }
   failures.finish(datacenters.length, `${datacenters.length} datacenters`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { repeatConnection } from '../../../src/cli/hint.ts';
+import { repeatConnection, repeatDatacenter } from '../../../src/cli/hint.ts';
 
 const given = { profile: 'my east', user: 'jill', timeout: '3s', insecure: true };
 
@@ -15,4 +15,13 @@ test.each([
 ])('the hint "%s" is "%s" with --profile and --insecure', (hint, repeated) => {
   expect(repeatConnection(hint, given)).toBe(repeated);
   expect(repeatConnection(hint, {})).toBe(hint);
+});
+
+test.each([
+  ['cloud keys list', "cloud keys list --dc 'my east'"],
+  ['did you mean b?\nto list them: cloud keys list', "did you mean b?\nto list them: cloud keys list --dc 'my east'"],
+  ['cloud profile list', 'cloud profile list'],
+  ['cloud stor ls a', 'cloud stor ls a'],
+])('the hint "%s" is "%s" for a datacenter', (hint, repeated) => {
+  expect(repeatDatacenter(hint, 'my east')).toBe(repeated);
 });
