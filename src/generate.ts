@@ -12,14 +12,14 @@ import { printProgramPage } from './cli/man/program.ts';
 import { printCommandTable } from './cli/markdown.ts';
 import { loadNouns, type LoadedNoun } from './cli/tree.ts';
 import { nouns } from './commands/index.ts';
-import { explain, ifThere, UsageError } from './base/errors.ts';
+import { explain, unlessNoEntry, UsageError } from './base/errors.ts';
 
 /** Generates files from the declarations of commands, in the current folder; with `--check` only names the files that are stale. */
 
 const [begin, end] = ['<!-- commands -->', '<!-- /commands -->'];
 
 function readText(file: string): string | undefined {
-  return ifThere(() => readFileSync(file, 'utf8'));
+  return unlessNoEntry(() => readFileSync(file, 'utf8'));
 }
 
 /** A document with the content between its markers replaced. @throws {UsageError} when the document or a marker is missing */

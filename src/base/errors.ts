@@ -232,7 +232,7 @@ export function isAbsence(error: unknown): boolean {
   return isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
-/** Returns undefined for a path that does not exist in the sense of `isAbsence`. @throws every other error */
+/** The result of work on a path; undefined if that does not exist in the sense of `isAbsence`. @throws every other error */
 export function unlessAbsent<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -242,17 +242,17 @@ export function unlessAbsent<T>(work: () => T): T | undefined {
   }
 }
 
-/** For `catch`: undefined if a file or folder does not exist. @throws every other error */
-export function ignoreAbsence(error: unknown): undefined {
+/** For `catch`: undefined for ENOENT alone. A file in the place of a directory is damage where the program itself makes the directories. */
+export function ignoreNoEntry(error: unknown): undefined {
   if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
 }
 
-/** The result of work on a file or folder; undefined if that does not exist. */
-export function ifThere<T>(work: () => T): T | undefined {
+/** The result of work on a path; undefined if that does not exist in the sense of `ignoreNoEntry`. @throws every other error */
+export function unlessNoEntry<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {
-    return ignoreAbsence(error);
+    return ignoreNoEntry(error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { ifThere, UsageError } from '../base/errors.ts';
+import { unlessNoEntry, UsageError } from '../base/errors.ts';
 import { withLock } from '../base/lock.ts';
 import { nearest } from '../base/nearest.ts';
 import { findConfigProblem } from '../base/private-files.ts';
@@ -94,7 +94,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
 
   function list(): string[] {
     if (findProblem() !== undefined) return [];
-    const files = ifThere(() => readdirSync(folder)) ?? [];
+    const files = unlessNoEntry(() => readdirSync(folder)) ?? [];
     return files
       .filter((file) => file.endsWith('.json'))
       .map((file) => file.slice(0, -'.json'.length))

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { writeFileAtomically } from '../../config/files.ts';
-import { describeSystemError, ifThere, isSystemError, LocalError } from '../../base/errors.ts';
+import { describeSystemError, unlessNoEntry, isSystemError, LocalError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { findWriteTarget } from '../../transfer/local/write-target.ts';
 import type { World } from '../../base/world.ts';
@@ -17,7 +17,7 @@ function findFolder({ env, home }: World, variable: string, fallback: string): s
 }
 
 function readText(file: string): string {
-  return ifThere(() => readFileSync(file, 'utf8')) ?? '';
+  return unlessNoEntry(() => readFileSync(file, 'utf8')) ?? '';
 }
 
 /**

@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { ifThere, isSystemError } from '../../base/errors.ts';
+import { unlessNoEntry, isSystemError } from '../../base/errors.ts';
 import { findWriteTarget } from '../../transfer/local/write-target.ts';
 
 /** The line in a shell's set-up file. It is marked, so that it is replaced and not added twice, and can be removed without a trace. */
@@ -11,7 +11,7 @@ const lackedNewline = ' (after a last line without an end)';
 
 /** Reads a set-up file byte for byte; undefined when it does not exist. */
 function read(file: string): string | undefined {
-  return ifThere(() => readFileSync(file, 'latin1'));
+  return unlessNoEntry(() => readFileSync(file, 'latin1'));
 }
 
 /** Replaces a file as a whole and keeps its permissions; a symbolic link, as in dotfiles that are kept in a repository, is followed. */

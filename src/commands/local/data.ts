@@ -4,7 +4,7 @@ import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { listForeignNames } from '../../base/data-directory.ts';
-import { ifThere, NotFoundError, UsageError } from '../../base/errors.ts';
+import { unlessNoEntry, NotFoundError, UsageError } from '../../base/errors.ts';
 import { wantsRows } from '../../cli/rows.ts';
 import { bytes, record, type Output } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
@@ -15,7 +15,7 @@ import { checkData, isServed } from './state.ts';
 
 /** Entries of a folder; none if it does not exist: a running service creates and removes folders meanwhile. */
 function listEntries(folder: string): Dirent[] {
-  return ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return unlessNoEntry(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
 /** @throws {UsageError} if a data directory has files that no service made: they would be deleted with it */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
-import { ifThere, isSystemError, quietly } from '../../base/errors.ts';
+import { unlessNoEntry, isSystemError, quietly } from '../../base/errors.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { isAlive, type World } from '../../base/world.ts';
 import type { Paths } from '../../config/paths.ts';
@@ -65,7 +65,7 @@ export function noteStarted({ data }: Pick<Paths, 'data'>, pid: number | undefin
 /** The processes of the background services that were started in a run, and their data directories. @param data its data folder */
 function listStarted(data: string): { readonly pid: number; readonly dataDir: string }[] {
   const folder = join(data, startedName);
-  return (ifThere(() => readdirSync(folder)) ?? []).map((name) => ({ pid: Number(name), dataDir: readPrivate(join(folder, name)) }));
+  return (unlessNoEntry(() => readdirSync(folder)) ?? []).map((name) => ({ pid: Number(name), dataDir: readPrivate(join(folder, name)) }));
 }
 
 /** Stops the background services that were started in a run, also when the run was interrupted. */

@@ -5,7 +5,7 @@ import { flag, some } from '../../cli/parameters.ts';
 import { readJsonFile } from '../../config/files.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { resolveSettings } from '../../config/settings.ts';
-import { ifThere, NotFoundError } from '../../base/errors.ts';
+import { unlessNoEntry, NotFoundError } from '../../base/errors.ts';
 import { records } from '../../output/kinds.ts';
 import type { World } from '../../base/world.ts';
 
@@ -44,7 +44,7 @@ function readOlder(file: string): Profile['values'] {
 }
 
 function listFiles(folder: string): string[] {
-  const files = ifThere(() => readdirSync(folder)) ?? [];
+  const files = unlessNoEntry(() => readdirSync(folder)) ?? [];
   return files.filter((file) => file.endsWith('.json')).sort();
 }
 

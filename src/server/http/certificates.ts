@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../auth/authority.ts';
-import { ifThere, isSystemError } from '../../base/errors.ts';
+import { unlessNoEntry, isSystemError } from '../../base/errors.ts';
 import { withLock } from '../../base/lock.ts';
 import { removeQuietly, writePrivate } from '../../base/private-files.ts';
 
@@ -20,7 +20,7 @@ export interface LocalTls extends CertifiedKey {
 const certificateMark = '-----BEGIN CERTIFICATE-----';
 
 function readOptional(file: string): string | undefined {
-  return ifThere(() => readFileSync(file, 'utf8'));
+  return unlessNoEntry(() => readFileSync(file, 'utf8'));
 }
 
 /** Reads a key and its certificate: both from the key file, or from two files, as earlier releases and other tools write them. */

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { ifThere } from '../../base/errors.ts';
+import { unlessNoEntry } from '../../base/errors.ts';
 import { inputDirectory, streamDirectory } from './isolation.ts';
 
 /**
@@ -27,9 +27,9 @@ export function createSlots(directory: string): Slots {
   let made = 0;
   const clear = (slot: string, { input, mayStay }: Left): void => {
     const inputs = join(inputDirectory(directory), slot);
-    for (const name of input === undefined ? readdirSync(inputs) : [input]) ifThere(() => unlinkSync(join(inputs, name)));
+    for (const name of input === undefined ? readdirSync(inputs) : [input]) unlessNoEntry(() => unlinkSync(join(inputs, name)));
     if (mayStay) return;
-    for (const name of ['out', 'err']) ifThere(() => unlinkSync(join(streamDirectory(directory), name, slot)));
+    for (const name of ['out', 'err']) unlessNoEntry(() => unlinkSync(join(streamDirectory(directory), name, slot)));
   };
   return {
     take: () => {

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamOf, type Headers, type HttpResponse } from '../../api/message.ts';
-import { ignoreAbsence } from '../../base/errors.ts';
+import { ignoreNoEntry } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { settleCreations } from '../compute/image-creation.ts';
 import { fileOf } from '../compute/image-file.ts';
@@ -34,7 +34,7 @@ export function secretFile(dir: string): string {
 /** Reads the secret of a data directory, and creates it if missing. */
 export async function prepareSecret(dir: string): Promise<string> {
   const file = secretFile(dir);
-  const known = await readFile(file, 'utf8').catch(ignoreAbsence);
+  const known = await readFile(file, 'utf8').catch(ignoreNoEntry);
   if (known !== undefined) return known;
   const secret = randomBytes(32).toString('hex');
   writePrivate(file, secret);

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreAbsence, LocalError } from '../../base/errors.ts';
+import { ignoreNoEntry, LocalError } from '../../base/errors.ts';
 import { findAccount, listKeysOf, type Key } from '../access/accounts.ts';
 import { makeKey, registerKey, seedAccount } from './account.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
@@ -40,7 +40,7 @@ function keyFileOf({ dataDir }: AccountOptions, login: string): string {
 
 /** The public half of the generated key, as Base64 of its SubjectPublicKeyInfo; undefined if there is no such key. */
 async function readOwnKey(file: string): Promise<string | undefined> {
-  const pem = await readFile(file).catch(ignoreAbsence);
+  const pem = await readFile(file).catch(ignoreNoEntry);
   return pem && createPublicKey(pem).export({ type: 'spki', format: 'der' }).toString('base64');
 }
 

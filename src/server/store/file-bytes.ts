@@ -4,7 +4,7 @@ import { mkdir, open, opendir, rm, stat, statfs, unlink, type FileHandle } from 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
-import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
+import { ignoreNoEntry, isSystemError } from '../../base/errors.ts';
 import type { ByteStore, StoredBytes, Unfinished } from './bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from './compressed-bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
@@ -52,12 +52,12 @@ async function writeSmall(file: string, bytes: Uint8Array): Promise<Omit<StoredB
 
 /** True if a file was written before a time. False for a file that no longer exists. */
 async function isOlder(file: string, before: number): Promise<boolean> {
-  const stats = await stat(file).catch(ignoreAbsence);
+  const stats = await stat(file).catch(ignoreNoEntry);
   return stats !== undefined && stats.mtimeMs < before;
 }
 
 async function removeIfThere(file: string): Promise<void> {
-  await unlink(file).catch(ignoreAbsence);
+  await unlink(file).catch(ignoreNoEntry);
 }
 
 function describeShort(size: number, end: number): Error {

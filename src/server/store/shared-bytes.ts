@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ignoreAbsence, isSystemError } from '../../base/errors.ts';
+import { ignoreNoEntry, isSystemError } from '../../base/errors.ts';
 import { collectorName, type ByteStore } from './bytes.ts';
 import { listAbandoned, openFileBytes } from './file-bytes.ts';
 import { readInline } from './inline-bytes.ts';
@@ -57,7 +57,7 @@ export async function openSharedBytes(dir: string): Promise<ByteStore> {
         await stat(root);
       }),
     collector: {
-      read: () => attempt(async () => (await readFile(collectorFile, 'utf8').catch(ignoreAbsence)) ?? (await stat(root), undefined)),
+      read: () => attempt(async () => (await readFile(collectorFile, 'utf8').catch(ignoreNoEntry)) ?? (await stat(root), undefined)),
       write: (text) =>
         attempt(async () => {
           await stat(root);

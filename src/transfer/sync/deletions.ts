@@ -1,5 +1,5 @@
 import { lstatSync, rmdirSync, unlinkSync } from 'node:fs';
-import { ApiError, ifThere, isAbsence, isSystemError, unlessAbsent } from '../../base/errors.ts';
+import { ApiError, unlessNoEntry, isAbsence, isSystemError, unlessAbsent } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { inspect } from '../inspect.ts';
 import { printRemotePath } from '../path.ts';
@@ -8,7 +8,7 @@ import { createChangedError, type Location, type Step } from './steps.ts';
 
 /** Removes a file, if it still exists. `rmSync` would report "not a directory" for a file that the system protects. */
 export function removeLocal(file: string): void {
-  ifThere(() => unlinkSync(file));
+  unlessNoEntry(() => unlinkSync(file));
 }
 
 /** True if a file or an object has taken the place of a directory. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { gatherItems } from '../../../base/batches.ts';
-import { ignoreAbsence, LocalError } from '../../../base/errors.ts';
+import { ignoreNoEntry, LocalError } from '../../../base/errors.ts';
 import { writePrivate } from '../../../base/private-files.ts';
 import { quoteShell } from '../../../base/quote.ts';
 import { findReferenced } from '../../storage/garbage.ts';
@@ -47,7 +47,7 @@ function describeFolder(dir: string): ContentsPlace {
   return {
     name: dir,
     marker: {
-      read: () => readFile(file, 'utf8').catch(ignoreAbsence),
+      read: () => readFile(file, 'utf8').catch(ignoreNoEntry),
       write: async (text) => {
         writePrivate(file, text);
         await createDirectorySync()(dir);
@@ -57,7 +57,7 @@ function describeFolder(dir: string): ContentsPlace {
       try {
         yield* listFiles(join(dir, 'bytes'));
       } catch (error) {
-        ignoreAbsence(error);
+        ignoreNoEntry(error);
       }
     },
     mayBeAway: true,
