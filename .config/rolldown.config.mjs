@@ -54,8 +54,7 @@ const groups = [
   // Every command line, help and completion.
   group(
     'start',
-    'main',
-    'run',
+    '(main|run|signals|streams)',
     'base/(build|clock|errors|is-record|lazily|nearest|quote|redact|split-list|world)',
     'commands/index',
     'cli/(exact-arguments|tree|globals|parameters|plain-line|synonyms)',

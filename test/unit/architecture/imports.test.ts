@@ -124,7 +124,7 @@ describe('who may import whom', () => {
     expect([...packages].filter((name) => name !== 'commander')).toEqual([]);
   });
 
-  test('process is used by main.ts, what starts it and the generator only, but for the clock, what keys and files need to know of the user and the service of its machine', () => {
+  test('process is used by main.ts with its signals and streams, what starts it and the generator only, but for the clock, what keys and files need to know of the user and the service of its machine', () => {
     const wrong = files.filter((file) => {
       const text = readFileSync(join(source, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
       return /(?<![.\w'])process\.(?=[a-z])(?!env\['CLOUD_(?:VERSION|COMMIT|COMMIT_DATE)'\])/.test(text);
@@ -147,9 +147,11 @@ describe('who may import whom', () => {
       'server/shed-load.ts',
       'server/store/database.ts',
       'server/store/engine.ts',
+      'signals.ts',
       'start/code-cache.ts',
       'start/index.ts',
       'start/module-loader.ts',
+      'streams.ts',
       'transfer/local/partial-file.ts',
       'transfer/local/write-target.ts',
     ]);
