@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
@@ -90,12 +90,17 @@ describe('cloud local record', () => {
     expect(none.code).not.toBe(0);
     expect(readFileSync(join(user.home, 'none.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1);
     const before = readFileSync(join(user.home, 'suite.jsonl'), 'utf8');
+    // What killed runs left is removed, and not what another run writes now.
+    user.write(`suite.jsonl.${2 ** 30}-0123abcd.partial`, 'x');
+    const others = user.write(`suite.jsonl.${process.pid}-0123abcd.partial`, 'x');
     const failed = await user.cloud(['local', 'record', 'suite.jsonl', '--', 'false']);
     expect([failed.code, failed.stderr]).toEqual([
       1,
       'the program failed and nothing was recorded: suite.jsonl keeps the earlier recording\n',
     ]);
     expect(readFileSync(join(user.home, 'suite.jsonl'), 'utf8')).toBe(before);
+    expect(existsSync(others)).toBe(true);
+    rmSync(others);
     const fixtures = await user.cloud(['local', 'run', '--replay', 'suite.jsonl', '--fixtures', '.', '--', 'true']);
     expect([fixtures.code, fixtures.stderr]).toEqual([2, expect.stringContaining('--fixtures cannot be used with --replay')]);
     expect((await user.here(['local', 'record', 'n.jsonl', '--', 'no-such-program'])).stderr).toContain('no such program');

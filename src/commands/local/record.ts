@@ -1,9 +1,10 @@
-import { existsSync, lstatSync, openSync, readSync, renameSync, rmSync, closeSync } from 'node:fs';
+import { existsSync, lstatSync, openSync, readdirSync, readSync, renameSync, rmSync, closeSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { UsageError } from '../../base/errors.ts';
+import { basename, dirname, join } from 'node:path';
+import { quietly, UsageError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
 import { runProgram } from '../../base/run-program.ts';
+import { isAlive } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { many, one, size } from '../../cli/parameters.ts';
@@ -33,6 +34,15 @@ function checkTarget(file: string): void {
   }
   if (start.toString() === beginning) return;
   throw new UsageError(`${file} exists and is not a recording; nothing was changed`, { hint: 'give another file, or delete it' });
+}
+
+/** Removes what killed runs left beside a recording. */
+function removeLeftPartials(file: string, world: Context['world']): void {
+  const start = `${basename(file)}.`;
+  for (const name of quietly(() => readdirSync(dirname(file)), [])) {
+    const [, pid] = name.startsWith(start) ? (/^(\d+)-[\da-f]{8}\.partial$/.exec(name.slice(start.length)) ?? []) : [];
+    if (pid !== undefined && !isAlive(world, Number(pid))) removeQuietly(join(dirname(file), name));
+  }
 }
 
 /** The settings for the program: those of the profile, to be combined with the addresses of the proxy. */
@@ -89,10 +99,11 @@ export const record = command({
     const { args, options, world, paths, note, warn, account } = invocation;
     const file = resolvePath(world, args.file);
     checkTarget(file);
+    removeLeftPartials(file, world);
     const upstreams = { compute: invocation.forward('compute'), storage: invocation.forward('storage') };
     const { createRecorder } = await import('../../server/recording/recorder.ts');
     const folder = makeFolder(paths, world, 'recordings');
-    const partial = `${file}.${randomUUID().slice(0, 8)}.partial`;
+    const partial = `${file}.${world.pid}-${randomUUID().slice(0, 8)}.partial`;
     try {
       const recorder = createRecorder({
         file: partial,
