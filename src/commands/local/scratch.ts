@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
@@ -104,6 +115,21 @@ function makeOwnFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | '
   return folder;
 }
 
+/** Milliseconds after which a template that no run has used is removed. */
+const longestUnused = 30 * 24 * 3_600_000;
+
+const templatePrefix = 'template-';
+
+/** Removes the templates of releases that are used no more. */
+function removeOldTemplates(data: string, now: number): void {
+  for (const name of readdirSync(data).filter((each) => each.startsWith(templatePrefix))) {
+    const path = join(data, name);
+    const { mtimeMs = Infinity } = lstatSync(path, { throwIfNoEntry: false }) ?? {};
+    // What cannot be removed waits for the next release.
+    if (mtimeMs < now - longestUnused) quietly(() => rmSync(path, { recursive: true, force: true }), undefined);
+  }
+}
+
 /**
  * Creates a data directory for a temporary service.
  * @param make fills a directory with what a first start creates. The result is kept for later runs of this release, because creating keys
@@ -116,13 +142,19 @@ export async function makeScratch(
 ): Promise<string> {
   const dataDir = makeFolder(paths, world, 'runs');
   if (!make) return dataDir;
-  const template = join(paths.data, `template-${build.version}-${build.commit}`);
+  const template = join(paths.data, `${templatePrefix}${build.version}-${build.commit}`);
   if (!existsSync(template) && !dataDir.startsWith(`${paths.data}/`)) {
     await make(dataDir);
     return dataDir;
   }
-  if (!existsSync(template)) await makeTemplate(template, `${dataDir}.template`, make);
+  if (!existsSync(template)) {
+    removeOldTemplates(paths.data, world.now());
+    await makeTemplate(template, `${dataDir}.template`, make);
+  }
   assertOwnDataDirectory(template);
+  const now = new Date(world.now());
+  // Of a template that cannot be written, the time of its last use is not known.
+  quietly(() => utimesSync(template, now, now), undefined);
   copyTree(template, dataDir);
   return dataDir;
 }
