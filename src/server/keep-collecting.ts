@@ -28,9 +28,11 @@ const lifetimeSeconds = 120;
 
 async function removeOnce({ store, settings, log, holder }: CollectingOptions, signal: AbortSignal): Promise<void> {
   if (!(await takeDuty(store.db, 'lifetimes', holder, lifetimeSeconds))) return;
-  const { uploads, jobs, changes } = await removeOld(store, settings, signal);
-  if (uploads + jobs + changes > 0)
-    log(`removed as too old: uploads that nobody ended ${uploads}, rows of jobs ${jobs}, changes in the audit log ${changes}`);
+  const { uploads, finishedUploads, jobs, changes } = await removeOld(store, settings, signal);
+  if (uploads + finishedUploads + jobs + changes === 0) return;
+  log(
+    `removed as too old: uploads that nobody ended ${uploads}, records of finished uploads ${finishedUploads}, rows of jobs ${jobs}, changes in the audit log ${changes}`,
+  );
 }
 
 async function collectOnce({ store, log }: CollectingOptions, signal: AbortSignal): Promise<void> {

@@ -12,13 +12,15 @@ export function limitOf({ serviceLimits: values }: ServiceSettings, limit: Limit
 
 const millisecondsOfDay = 86_400_000;
 
-type AgeLimit = 'uploadDays' | 'jobDays';
+type AgeLimit = 'uploadDays' | 'finishedUploadDays' | 'jobDays';
+
+const databaseTime = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
 /** The time before which something is too old, by a limit in days and the clock of a PostgreSQL database; milliseconds since the epoch. */
 export function oldestByDatabase(settings: ServiceSettings, limit: AgeLimit): RawBuilder<number> {
   const age = limitOf(settings, limit) * millisecondsOfDay;
   // As a query of its own, the time is a constant by which an index is searched.
-  return sql<number>`(select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) - cast(${age} as bigint))`;
+  return sql<number>`(select ${databaseTime} - cast(${age} as bigint))`;
 }
 
 /**
@@ -29,6 +31,11 @@ export function oldestByDatabase(settings: ServiceSettings, limit: AgeLimit): Ra
 export function oldestOf(db: Kysely<Schema>, settings: ServiceSettings, limit: AgeLimit, now: number): RawBuilder<number> {
   if (isPostgres(db)) return oldestByDatabase(settings, limit);
   return sql<number>`${now - limitOf(settings, limit) * millisecondsOfDay}`;
+}
+
+/** The time from which an age is counted, by the same clock as `oldestOf`. @param now time of the service, milliseconds since the epoch */
+export function timeOf(db: Kysely<Schema>, now: number): RawBuilder<number> {
+  return isPostgres(db) ? databaseTime : sql<number>`${now}`;
 }
 
 /** Error for a request that exceeds a limit of the service. `serve.ts` logs it. */

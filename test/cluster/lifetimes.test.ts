@@ -7,7 +7,7 @@ import { createTestService, signAs, type TestService } from '../support/service.
 /** Gateways remove what has become too old by themselves, of accounts that ask for nothing any more, too. */
 
 const day = 86_400_000;
-const settings = { serviceLimits: { uploadDays: 3, auditDays: 3, jobDays: 3 } };
+const settings = { serviceLimits: { uploadDays: 3, finishedUploadDays: 3, auditDays: 3, jobDays: 3 } };
 /** Milliseconds by which the clock of the gateway is wrong. */
 let ahead = 0;
 let service: TestService;
@@ -66,6 +66,14 @@ test('uploads, changes and jobs with all their rows, by the clock of the databas
     .execute();
   const outputs = Array.from({ length: 2500 }, (_, number) => ({ job: 'old', number, output: '/x', given: 0 }));
   await db.insertInto('job_outputs').values(outputs).execute();
+  for (const [name, ended] of Object.entries({ finished: Date.now() - 3 * day - 1000, repeatable: Date.now() - 3 * day + 60_000 })) {
+    await upload('other', name);
+    await db
+      .updateTable('uploads')
+      .set({ state: 'done', result: 'committed', ended })
+      .where('target', '=', `/other/stor/${name}`)
+      .execute();
+  }
   await sql`update uploads set created = created - ${3 * day + 1000}`.execute(db);
   await upload('demo', 'young');
   await service.compute('POST', '/my/roles', { json: { name: 'young' } });
@@ -73,8 +81,10 @@ test('uploads, changes and jobs with all their rows, by the clock of the databas
     .insertInto('jobs')
     .values({ ...job, ...counts, id: 'young', done: Date.now() })
     .execute();
-  expect(await collectOnce()).toEqual(['removed as too old: uploads that nobody ended 1, rows of jobs 2501, changes in the audit log 1']);
-  expect(await listUploads()).toEqual(['/demo/stor/young created', '/other/stor/old done']);
+  expect(await collectOnce()).toEqual([
+    'removed as too old: uploads that nobody ended 1, records of finished uploads 1, rows of jobs 2501, changes in the audit log 1',
+  ]);
+  expect(await listUploads()).toEqual(['/demo/stor/young created', '/other/stor/old done', '/other/stor/repeatable done']);
   expect(await db.selectFrom('entries').select('name').where('parent', '=', partsDirectory).execute()).toEqual([]);
   expect(await listChanges()).toEqual(['createRole']);
   expect((await db.selectFrom('jobs').select('id').execute()).map(({ id }) => id)).toEqual(['young']);

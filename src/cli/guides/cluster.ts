@@ -195,6 +195,10 @@ export const cluster: Guide = {
               'A year; `--limit job-days=N`. Their inputs, outputs and errors stay as files in `/ACCOUNT/jobs/ID`, which every command then reads.',
             ],
             ['Unfinished multipart uploads', 'Ten years; `--limit upload-days=N`. Their parts are removed with them.'],
+            [
+              'Finished multipart uploads',
+              '30 days; `--limit finished-upload-days=N`. Their objects stay; until then a commit or an abort can be repeated.',
+            ],
             ['Contents of overwritten and deleted objects', 'Until nobody reads them, or for the time of `--keep-garbage`.'],
             ['Interrupted commands', '14 days, on the machine of each client: `cloud resume`.'],
           ],

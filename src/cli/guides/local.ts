@@ -129,7 +129,7 @@ export const local: Guide = {
             'cloud local clock reset',
           ],
         },
-        'The clock applies to timestamps, signed URLs, image creation, unfinished uploads (`--limit upload-days=N`), finished jobs (`--limit job-days=N`), rules with `requesttime` and delayed reads. Clients need no change: the `Date` headers of requests and responses follow the clock of this machine, unless `skew` shifts that check. Durations, such as time limits of jobs, are real.',
+        'The clock applies to timestamps, signed URLs, image creation, unfinished and finished uploads (`--limit upload-days=N`, `finished-upload-days=N`), finished jobs (`--limit job-days=N`), rules with `requesttime` and delayed reads. Clients need no change: the `Date` headers of requests and responses follow the clock of this machine, unless `skew` shifts that check. Durations, such as time limits of jobs, are real.',
         'These commands use a socket in the data directory (`control/socket`, accessible only to its user). Its requests are `POST /NAME` with JSON: `curl --unix-socket DIR/control/socket -d \'{"advance":600000}\' http://local/clock`. `--data` or `CLOUD_LOCAL_DATA` sets the directory; `cloud local run` sets the variable for its program.',
       ],
     },

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { forgetOldJobs } from '../jobs/old-jobs.ts';
 import { limitOf, oldestByDatabase } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
+import { forgetFinishedUploads } from '../storage/old-uploads.ts';
 import { giveUpOld } from '../storage/uploads.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -12,6 +13,7 @@ const batchSize = 1000;
 /** What was removed because of its age. */
 export interface Removed {
   readonly uploads: number;
+  readonly finishedUploads: number;
   /** Number of rows. */
   readonly jobs: number;
   readonly changes: number;
@@ -25,8 +27,8 @@ async function forgetChanges(db: Kysely<Schema>, days: number): Promise<number> 
 }
 
 /**
- * Removes everything that is older than its limit, for all accounts: uploads that were never committed or aborted, completed jobs, and
- * records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes those that nobody
+ * Removes everything that is older than its limit, for all accounts: uploads that were never committed or aborted, finished uploads,
+ * completed jobs, and records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes those that nobody
  * requests any more. The clock of the database decides.
  */
 export async function removeOld(store: Store, settings: ServiceSettings, signal?: AbortSignal): Promise<Removed> {
@@ -38,7 +40,8 @@ export async function removeOld(store: Store, settings: ServiceSettings, signal?
     }
   };
   return {
-    uploads: await removeAll(() => giveUpOld(store, oldestByDatabase(settings, 'uploadDays'))),
+    uploads: await removeAll(() => giveUpOld({ store, now: Date.now }, oldestByDatabase(settings, 'uploadDays'))),
+    finishedUploads: await removeAll(() => forgetFinishedUploads(store.db, oldestByDatabase(settings, 'finishedUploadDays'))),
     jobs: await removeAll(() => forgetOldJobs(store, oldestByDatabase(settings, 'jobDays'), batchSize)),
     changes: await removeAll(() => forgetChanges(store.db, limitOf(settings, 'auditDays'))),
   };

@@ -5,6 +5,7 @@ import { storage } from '../../api/storage.ts';
 import { sliceList } from '../../base/batches.ts';
 import { ApiError } from '../../base/errors.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { timeOf } from '../limit.ts';
 import type { EntryRow, Schema, UploadRow } from '../store/schema.ts';
 import { namePieces } from './contents.ts';
 import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
@@ -107,7 +108,12 @@ async function commit(
   // The bytes were counted when the parts were uploaded.
   await assertQuota(transaction, call, { bytes: 0, objects: growthOf(plan.found.entry, 0).objects });
   const outcome = { state: 'done', result: 'committed', parts: JSON.stringify(etags), etag, md5 } as const;
-  await transaction.updateTable('uploads').set(outcome).where('id', '=', id).execute();
+  const ended = timeOf(transaction, call.now());
+  await transaction
+    .updateTable('uploads')
+    .set({ ...outcome, ended })
+    .where('id', '=', id)
+    .execute();
   return { upload: { ...upload, ...outcome }, garbage: [...garbage, ...unused] };
 }
 

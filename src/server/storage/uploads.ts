@@ -4,13 +4,15 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import type { Call, Handler } from '../http/handler.ts';
-import { assertRoom, oldestOf } from '../limit.ts';
+import { assertRoom, oldestOf, timeOf } from '../limit.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import type { AccountRow, Schema, UploadRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import { forgetDigest } from './digests.ts';
 import { ensureDirectory, findEntry, isEmpty, removeDirectory } from './entries.ts';
 import { lockRows, type Lock } from './locks.ts';
+import { forgetFinishedUploads } from './old-uploads.ts';
 import { parentOf, placeOf, placeOfAbsolute, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 import { readTarget, refuseArgument, refuseConditions } from './upload-headers.ts';
@@ -40,6 +42,9 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
     const open = transaction.selectFrom('uploads').select('id').where('account', '=', account.id).where('state', '<>', sql.lit('done'));
     const subject = { has: 'an account has', counted: 'open uploads', code: 'MultipartUploadInvalidArgumentError' };
     await assertRoom(call.settings, 'openUploads', open, subject);
+    // On PostgreSQL the gateways do so without a request.
+    if (!isPostgres(transaction))
+      await forgetFinishedUploads(transaction, oldestOf(transaction, call.settings, 'finishedUploadDays', created));
     await ensureDirectory(transaction, directory, created);
     const row: UploadRow = {
       id,
@@ -53,6 +58,7 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
       content_length: target.length,
       content_md5: target.md5,
       created,
+      ended: created,
       parts: null,
       etag: null,
       md5: null,
@@ -92,7 +98,7 @@ export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> 
 
 /** @param onDone called for an upload that is already done, which is not changed */
 async function giveUp(
-  { store, account }: { store: Store; account: Pick<AccountRow, 'id' | 'login'> },
+  { store, account, now }: Pick<Call, 'store' | 'now'> & { account: Pick<AccountRow, 'id' | 'login'> },
   { id, prefix }: { id: string; prefix?: string },
   onDone: (upload: UploadRow) => void,
 ): Promise<void> {
@@ -102,7 +108,11 @@ async function giveUp(
       onDone(upload);
       return [];
     }
-    await transaction.updateTable('uploads').set({ state: 'done', result: 'aborted' }).where('id', '=', id).execute();
+    await transaction
+      .updateTable('uploads')
+      .set({ state: 'done', result: 'aborted', ended: timeOf(transaction, now()) })
+      .where('id', '=', id)
+      .execute();
     return removeParts(transaction, partsDirectory(account.login, id));
   });
   forgetDigest(store, id);
@@ -115,7 +125,7 @@ const mostExpired = 100;
 /** Wraps an operation on uploads so that the account's expired uploads are aborted first. */
 export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R): (input: I, call: Call) => Promise<R> {
   return async (input, call) => {
-    await giveUpOld(call.store, oldestOf(call.store.db, call.settings, 'uploadDays', call.now()), call.account);
+    await giveUpOld(call, oldestOf(call.store.db, call.settings, 'uploadDays', call.now()), call.account);
     return await handler(input, call);
   };
 }
@@ -125,7 +135,11 @@ export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R
  * @param before aborts uploads created earlier than this
  * @returns how many; 100 if there may be more
  */
-export async function giveUpOld(store: Store, before: RawBuilder<number>, account?: Pick<AccountRow, 'id'>): Promise<number> {
+export async function giveUpOld(
+  { store, now }: Pick<Call, 'store' | 'now'>,
+  before: RawBuilder<number>,
+  account?: Pick<AccountRow, 'id'>,
+): Promise<number> {
   let query = store.db
     .selectFrom('uploads')
     .innerJoin('accounts', 'accounts.id', 'uploads.account')
@@ -134,7 +148,7 @@ export async function giveUpOld(store: Store, before: RawBuilder<number>, accoun
     .where('uploads.created', '<', before);
   if (account !== undefined) query = query.where('uploads.account', '=', account.id);
   const rows = await query.limit(mostExpired).execute();
-  for (const { id, account: owner, login } of rows) await giveUp({ store, account: { id: owner, login } }, { id }, () => undefined);
+  for (const { id, account: owner, login } of rows) await giveUp({ store, now, account: { id: owner, login } }, { id }, () => undefined);
   return rows.length;
 }
 

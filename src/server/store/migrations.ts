@@ -18,11 +18,14 @@ import { addJobCallers, addReduceOrigins, addTaskLeases, createJobTables, create
 import { createLimitIndexes, createSelectionIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { createPutObject } from './put-object-function.ts';
-import { createUploadTables } from './upload-tables.ts';
+import { addUploadEnds, createUploadTables } from './upload-tables.ts';
 import { createUsageTables } from './usage-tables.ts';
 
-/** Numbered steps that migrate a database from any earlier version to the current one. New steps are only appended. */
-export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
+/**
+ * Numbered steps that migrate a database from any earlier version to the current one. New steps are only appended. `now`: milliseconds since
+ * the epoch.
+ */
+export const steps: readonly ((db: Kysely<never>, now: number) => Promise<void>)[] = [
   createFirstTables,
   createUploadTables,
   createComputeTables,
@@ -45,6 +48,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   addReduceOrigins,
   addCollections,
   createSelectionIndexes,
+  addUploadEnds,
 ];
 
 export interface StepTable {
@@ -65,7 +69,7 @@ export async function runSteps(
 ): Promise<void> {
   for (const [index, step] of [...steps.entries()].slice(version))
     await begin(async (transaction) => {
-      await step(transaction as unknown as Kysely<never>);
+      await step(transaction as unknown as Kysely<never>, now);
       const row = { number: index + 1, done: now };
       await transaction.insertInto('steps').values(row).execute();
     });

@@ -230,6 +230,8 @@ export interface UploadRow {
   content_length: number | null;
   content_md5: string | null;
   created: number;
+  /** When it was committed or aborted; no meaning for an open upload. */
+  ended: number;
   /** After the commit: JSON array of the parts' etags, the object's etag, and the object's MD5 in Base64. */
   parts: string | null;
   etag: string | null;

@@ -13,7 +13,7 @@ const date = new Date(machine).toUTCString();
 let service: TestService;
 
 beforeAll(async () => {
-  const settings = { staleness: 5 * minute, imageTime: 10 * minute, serviceLimits: { uploadDays: 3 } };
+  const settings = { staleness: 5 * minute, imageTime: 10 * minute, serviceLimits: { uploadDays: 3, finishedUploadDays: 1 } };
   service = await createTestService({ now: clock.now, requestTime: clock.requestTime, settings });
 });
 afterAll(() => service.close());
@@ -73,6 +73,36 @@ describe('advance', () => {
     expect((await send('GET', partsDirectory)).status).toBe(404);
     expect((await service.store.db.selectFrom('entries').select('name').where('parent', '=', partsDirectory).execute()).length).toBe(0);
   });
+
+  test.skipIf(runsOnPostgres())(
+    'a finished upload can be repeated for its time, and is forgotten when the next one is created',
+    async () => {
+      const signing = { date };
+      const send = (path: string, json?: unknown) =>
+        service.storage(json === undefined ? 'GET' : 'POST', path, { signing, ...(json !== undefined && { json }) });
+      const create = async (objectPath: string) =>
+        ((await send('/demo/uploads', { objectPath })).json as { partsDirectory: string }).partsDirectory;
+      const committed = await create('/demo/stor/whole');
+      const aborted = await create('/demo/stor/none');
+      changeClock(clock, { advance: 24 * 60 * minute });
+      const open = await create('/demo/stor/open');
+      const end = async () => [
+        (await send(`${committed}/commit`, { parts: [] })).status,
+        (await service.storage('POST', `${aborted}/abort`, { signing })).status,
+      ];
+      expect(await end()).toEqual([201, 204]);
+      changeClock(clock, { advance: 24 * 60 * minute });
+      await create('/demo/stor/next');
+      expect(await end()).toEqual([201, 204]);
+      changeClock(clock, { advance: 1 });
+      await create('/demo/stor/last');
+      expect(await end()).toEqual([404, 404]);
+      expect([(await send(`${open}/state`)).json, (await send('/demo/stor/whole')).status]).toMatchObject([{ state: 'created' }, 200]);
+      expect(
+        await service.store.db.selectFrom('uploads').select('id').where('state', '=', 'done').where('ended', '<', clock.now()).execute(),
+      ).toHaveLength(0);
+    },
+  );
 
   test('reads that lag catch up', async () => {
     const list = async () => (await service.compute('GET', '/my/policies', { signing: { date } })).json;

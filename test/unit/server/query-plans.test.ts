@@ -5,6 +5,7 @@ import { sql, type Compilable } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selectVisibleIds } from '../../../src/server/compute/image-shape.ts';
 import { countJobs, selectDirectories } from '../../../src/server/jobs/listing.ts';
+import { selectFinishedUploads } from '../../../src/server/storage/old-uploads.ts';
 import { placeOf } from '../../../src/server/storage/paths.ts';
 import { loadEngine, type Engine } from '../../../src/server/store/engine.ts';
 import type { FileStore } from '../../../src/server/store/open.ts';
@@ -44,6 +45,11 @@ test('images of other accounts are not read', () => {
     'SCAN images USING INDEX images_public',
     'SCAN images USING INDEX images_shared',
   ]);
+});
+
+test('finished uploads are found by their age, oldest first', () => {
+  const steps = explain(selectFinishedUploads(store.db, sql<number>`${1}`));
+  expect(steps).toEqual(['SEARCH uploads USING INDEX uploads_ended (ended<?)']);
 });
 
 const place = placeOf('demo', 'jobs');
