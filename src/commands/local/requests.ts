@@ -28,7 +28,7 @@ async function* listRequests(
 export const requests = command({
   summary: 'List the requests to a running service, and why they were rejected',
   description:
-    'Lists the latest 1000 requests to both services. REASON of a rejected signature is the text that should have been signed and the key; REASON of a denied access is the missing rule or role tag. The field curl is a command that repeats the request as long as its date is accepted; it contains the signature, and reads a body from stdin. Status 0 is a connection that a fault closed.',
+    'Lists the latest 1000 requests to both services. REASON of a rejected signature is the text that should have been signed and the key; REASON of a denied access is the missing rule or role tag. The field curl is a command that repeats the request as long as its date is accepted; it contains the signature, and reads a body from stdin. Status 0 is a connection that a fault closed, 499 one that the client closed before the body of its request was complete.',
   options: {
     ...dataOption,
     failed: flag('Show only requests that failed'),

@@ -77,7 +77,9 @@ export class HttpConnection {
 
   /** Responds to something that is not a request, or to the malformed body of a request, and ends the connection. */
   async #endMalformed(error: SocketError, exchange?: Exchange): Promise<void> {
-    const text = await this.#writeMalformed(error);
+    // A body that the client broke off is no malformed request: its handler reports it.
+    const isBrokenOff = exchange !== undefined && error.code === 'HPE_INVALID_EOF_STATE';
+    const text = isBrokenOff ? '' : await this.#writeMalformed(error);
     // A second response would appear in the middle of the one in progress, or be taken for the response to another request.
     endSoon(this.#socket, exchange?.response.headersSent === true ? '' : text);
   }

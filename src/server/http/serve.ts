@@ -14,6 +14,7 @@ import { writeCommonHeaders } from './common-headers.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
 import type { Connection } from './handler.ts';
 import { createMatcher } from './match.ts';
+import { createGoneError } from './incoming.ts';
 import { createRequestLog, showAddress, showCaller } from './request-log.ts';
 import { observeEnd } from './request-observer.ts';
 import { dropBody, ServiceUnavailable, writeError } from './response.ts';
@@ -26,8 +27,7 @@ export type Service = (request: Request, connection: Connection) => Promise<Http
 /** Converts any error to an `ApiError`; unexpected errors are logged, and reported without details. */
 function explainFailure(error: unknown, requestId: string, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
-    return new ApiError(400, 'BadRequest', 'the connection closed before the body was complete');
+  if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET') return createGoneError();
   if (isDiskFull(error)) return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
   if (error instanceof StoreUnavailable) {
     log(`${requestId} ${error.message}`);

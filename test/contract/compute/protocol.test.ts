@@ -223,7 +223,7 @@ describe('request bodies', () => {
       yield Buffer.from('{');
       throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
     }
-    expect(await service.compute('POST', '/my', { body: fail() })).toMatchObject({ status: 400, code: 'BadRequest' });
+    expect(await service.compute('POST', '/my', { body: fail() })).toMatchObject({ status: 499, code: 'ClientClosedRequest' });
   });
 });
 

@@ -168,19 +168,30 @@ test('reading stops when the client goes away', async () => {
   await expect.poll(() => ended).toBe(true);
 });
 
-test('a body that breaks off fails where it is read', async () => {
-  const [entered, failed] = [createPromise<undefined>(), createPromise<unknown>()];
-  const listener = await serve(async (request) => {
-    entered.resolve(undefined);
-    await readAll(request.body).catch(failed.resolve);
-    return response('late');
-  });
-  const socket = connect(listener.port, '127.0.0.1');
-  socket.write('PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
-  await entered.promise;
-  socket.destroy();
-  expect(await failed.promise).toMatchObject({ code: 'ECONNRESET' });
-});
+test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
+  'a body that breaks off (%s) fails where it is read, and nowhere else',
+  async (leave) => {
+    for (const [framing, body] of [
+      ['Content-Length: 100', 'half'],
+      ['Transfer-Encoding: chunked', '9\r\nhalf'],
+    ]) {
+      const [entered, failed] = [createPromise<undefined>(), createPromise<unknown>()];
+      const refusals: unknown[] = [];
+      const listener = await serve(async (request, { refusal }) => {
+        if (refusal !== undefined) refusals.push(refusal);
+        entered.resolve(undefined);
+        await readAll(request.body).catch(failed.resolve);
+        return response('late');
+      });
+      const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined);
+      socket.write(`PUT / HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n${body}`);
+      await entered.promise;
+      socket[leave]();
+      expect(await failed.promise).toMatchObject({ code: 'ECONNRESET' });
+      expect(refusals).toEqual([]);
+    }
+  },
+);
 
 test('a port in use is one clear line', async () => {
   const { port } = await serve(async () => response('ok'));
