@@ -65,6 +65,18 @@ export async function listRoleRecords(db: Db, account: AccountRow, only?: string
   }));
 }
 
+/** The roles of an account in which somebody is a member, oldest first, without reading other roles and members. */
+export function selectRolesOf(db: Db, account: Pick<AccountRow, 'id'>, member: string) {
+  return db
+    .selectFrom('role_members')
+    .innerJoin('roles', 'roles.id', 'role_members.role')
+    .select(['roles.id', 'roles.name', 'role_members.is_default'])
+    .where('role_members.member', '=', member)
+    .where('roles.account', '=', account.id)
+    .orderBy('roles.created')
+    .orderBy('roles.name');
+}
+
 /** Stores the state of roles before a change of something that they show: a member's or policy's name, or its existence. */
 export async function noteRoles(
   transaction: Transaction<Schema>,

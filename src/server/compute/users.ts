@@ -11,7 +11,7 @@ import { checkEmail, emptyContact, readContact, showContact } from './contact.ts
 import { assertListFits } from './list-limit.ts';
 import { checkFree, refuseField, refuseUnknown, requireUser } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
-import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
+import { noteRoles, selectRolesOf, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
 import { clearTags } from './tags.ts';
 
@@ -34,7 +34,12 @@ async function listUserRecords(call: Call): Promise<UserRecord[]> {
 /** ListUsers, oldest first. */
 export const listUsers: Handler<typeof compute.listUsers> = async (_, call) => (await listUserRecords(call)).map(showUser);
 
-function showMembership(user: UserRecord, roles: readonly RoleRecord[]): Pick<User, 'roles' | 'default_roles'> {
+/** What of a role tells whether a user is a member. */
+interface RoleMembership extends Pick<RoleRecord, 'id' | 'name'> {
+  readonly members: readonly Pick<RoleRecord['members'][number], 'id' | 'default'>[];
+}
+
+function showMembership(user: UserRecord, roles: readonly RoleMembership[]): Pick<User, 'roles' | 'default_roles'> {
   const having = roles.flatMap(({ name, members }) => members.filter(({ id }) => id === user.id).map((member) => ({ name, ...member })));
   return { roles: having.map(({ name }) => name), default_roles: having.filter((role) => role.default).map(({ name }) => name) };
 }
@@ -54,7 +59,10 @@ export const getUser: Handler<typeof compute.getUser> = async ({ user: name, mem
   const user = await readUser(call, name);
   if (user === undefined) throw refuseUnknown('user', name);
   if (membership !== true) return showUser(user);
-  const roles = await showPast(call, 'role', await listRoleRecords(call.store.db, call.account));
+  const rows = await selectRolesOf(call.store.db, call.account, user.id).execute();
+  const current = rows.map(({ id, name, is_default: active }) => ({ id, name, members: [{ id: user.id, default: active === 1 }] }));
+  // Roles that the user has left since are among the earlier states.
+  const roles = await showPast<RoleMembership>(call, 'role', current);
   return { ...showUser(user), ...showMembership(user, roles) };
 };
 

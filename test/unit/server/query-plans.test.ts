@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { sql, type Compilable } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selectVisibleIds } from '../../../src/server/compute/image-shape.ts';
+import { selectRolesOf } from '../../../src/server/compute/role-records.ts';
 import { countJobs, selectDirectories } from '../../../src/server/jobs/listing.ts';
 import { selectFinishedUploads } from '../../../src/server/storage/old-uploads.ts';
 import { placeOf } from '../../../src/server/storage/paths.ts';
@@ -44,6 +45,15 @@ test('images of other accounts are not read', () => {
     'SEARCH images USING INDEX images_owner (owner=?)',
     'SCAN images USING INDEX images_public',
     'SCAN images USING INDEX images_shared',
+  ]);
+});
+
+test('roles of a user are found without reading other roles and members', () => {
+  const steps = explain(selectRolesOf(store.db, { id: 'a' }, 'member'));
+  expect(steps).toEqual([
+    'SEARCH role_members USING INDEX role_members_member (member=?)',
+    expect.stringMatching(/^SEARCH roles USING INDEX \S+ \(id=\?\)$/u),
+    'USE TEMP B-TREE FOR ORDER BY',
   ]);
 });
 
