@@ -48,6 +48,7 @@ export const serviceLimits = {
   finishedUploadDays: { default: 30, help: 'Days for which a committed or aborted multipart upload is remembered' },
   jobDays: { default: 365, help: 'Days after which only the files in its directory remain of a finished job' },
   auditDays: { default: 365, help: 'Days for which gateways keep the audit log' },
+  runningJobs: { default: 10_000, help: 'Jobs of an account that are not done' },
   jobInputs: { default: 1_000_000, help: 'Inputs of a job' },
   accountTasks: { default: 1_000_000, help: 'Tasks of jobs of an account that run at the same time' },
   connections: { default: 10_000, help: 'Connections to both services; fewer if the system allows few open files' },

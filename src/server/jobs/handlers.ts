@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Handler } from '../http/handler.ts';
-import { oldestOf } from '../limit.ts';
+import { assertRoom, oldestOf } from '../limit.ts';
 import { describeJob } from './describe.ts';
 import { createDirectory, listCreatorRoles } from './directory.ts';
 import type { JobService } from './engine.ts';
@@ -17,7 +17,10 @@ const mostForgotten = 5000;
 
 type Wake = JobService['wake'];
 
-/** Creates a job, which runs from then on. `engine` is absent if jobs are disabled. */
+/**
+ * Creates a job, which runs from then on. Concurrent requests do not see each other: together they may exceed the limit of running jobs by
+ * their number. `engine` is absent if jobs are disabled.
+ */
 export function createCreateJob(engine: JobService | undefined): Handler<typeof storage.createJob> {
   return async ({ name, phases }, call) => {
     if (!engine) {
@@ -28,6 +31,9 @@ export function createCreateJob(engine: JobService | undefined): Handler<typeof 
     checkPhases(phases);
     await forgetOldJobs(call.store, oldestOf(call.store.db, call.settings, 'jobDays', call.now()), mostForgotten);
     const { account } = call;
+    // Before the transaction, in which PostgreSQL would let concurrent requests fail because of what each has read.
+    const running = call.store.db.selectFrom('jobs').select('id').where('account', '=', account.id).where('state', '=', 'running');
+    await assertRoom(call.settings, 'runningJobs', running, { has: 'an account has', counted: 'running jobs' });
     const id = randomUUID();
     const created = call.now();
     const directory = jobDirectory(account.login, id);

@@ -145,6 +145,22 @@ describe('input', () => {
     }
   });
 
+  test('one job more than may run is refused, until one of them is done', async () => {
+    const small = await createTestJobs({}, { serviceLimits: { runningJobs: 2 } });
+    try {
+      const [open] = [await small.create([{ exec: 'cat' }]), await small.create([{ exec: 'cat' }])];
+      const create = async () => await small.ask('POST', '/demo/jobs', { json: { phases: [{ exec: 'cat' }] } });
+      const { status, code, json } = await create();
+      const message = 'an account has at most 2 running jobs (limit running-jobs)';
+      expect([status, code, json]).toEqual([409, 'InvalidArgument', { code, message }]);
+      await small.ask('POST', `/demo/jobs/${open}/live/cancel`);
+      await small.wait(open);
+      expect((await create()).status).toBe(201);
+    } finally {
+      await small.close();
+    }
+  });
+
   test('an account that may store nothing more gets no inputs done', async () => {
     const full = await createTestJobs({}, { serviceLimits: { accountObjects: 1 } });
     try {
