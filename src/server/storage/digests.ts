@@ -20,6 +20,9 @@ interface Digest {
  */
 const findDigests = mapForEachStore<Promise<Digest>>();
 
+/** Maximum number of uploads whose state is kept, each in about 18 KB: many uploads are never committed or aborted. */
+const mostDigests = 1000;
+
 /** Base64 MD5 of the parts in order; undefined if one of them has been replaced meanwhile. */
 export async function digestParts(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
   if (store.digest === undefined) return digestSaved(store, uploadId, parts);
@@ -49,7 +52,7 @@ export function digestAhead(store: Store, uploadId: string, directory: Place): v
   goOn(store, uploadId, addPresent).catch(() => undefined);
 }
 
-/** Discards the MD5 state of a completed upload. */
+/** Discards the MD5 state of an upload, once nobody waits for it: whoever needs it again begins anew. */
 export function forgetDigest(store: Store, uploadId: string): void {
   if (store.digest === undefined) {
     forgetSaved(store, uploadId);
@@ -68,7 +71,11 @@ function goOn(store: Store, uploadId: string, work: (digest: Digest) => Promise<
   const digests = findDigests(store);
   const before = digests.get(uploadId) ?? Promise.resolve(beginDigest(store));
   const next = before.catch(() => beginDigest(store)).then(work);
+  // As the newest.
+  digests.delete(uploadId);
   digests.set(uploadId, next);
+  const [oldest] = digests.keys();
+  if (digests.size > mostDigests && oldest !== undefined) forgetDigest(store, oldest);
   return next;
 }
 
