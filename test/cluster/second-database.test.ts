@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { collect, type Collected } from '../../src/server/cluster-collector.ts';
 import { keepCollecting } from '../../src/server/keep-collecting.ts';
+import { beginCollection } from '../../src/server/store/postgres/collector.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { Store } from '../../src/server/store/store.ts';
+import { countContents, openTestBytes } from '../support/byte-stores.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { createTestGateways, type TestGateway, type TestGateways } from '../support/cluster-gateways.ts';
 import { runStatement } from '../support/postgres.ts';
@@ -94,6 +96,20 @@ test('collectors of one database that begin at once do not refuse each other', a
   for (let round = 0; round < 5; round += 1) await Promise.all([gateways.collect(), gateways.collect(), gateways.collect()]);
   expect(await gateways.collect()).toBeDefined();
   expect(readFileSync(join(gateways.dir, '.cloud-collector'), 'utf8')).toMatch(/^\d{15,}\/\d+ \d+\n$/u);
+});
+
+// CLOUD_TEST_BYTES names the store.
+test.skipIf(process.env['CLOUD_TEST_BYTES'] === undefined)('in a bucket the text is an object, which is no content', async () => {
+  const { bytes, close } = await openTestBytes(join(gateways.dir, 'bucket'));
+  try {
+    await expect(beginCollection(gateway.store.db, bytes)).rejects.toThrow('have been restored or moved');
+    await beginCollection(gateway.store.db, bytes, true);
+    await beginCollection(gateway.store.db, bytes);
+    await expect(beginCollection(copied.db, bytes)).rejects.toThrow('another database removes them');
+    expect(await countContents(bytes)).toBe(0);
+  } finally {
+    await close();
+  }
 });
 
 test('a gateway of a copy says once why it removes nothing', async () => {
