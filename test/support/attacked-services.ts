@@ -24,9 +24,6 @@ export interface Attack {
 export interface Attacked {
   readonly name: string;
   readonly isolation: 'bubblewrap' | 'namespaces' | 'none';
-  readonly isRoot: boolean;
-  /** Whether a filter of system calls is loaded. */
-  readonly hasFilter: boolean;
   /** Home of the service's user, which holds its data. */
   readonly home: string;
   readonly dataDir: string;
@@ -83,10 +80,6 @@ function create({ isolation, isNobody }: Kind): Attacked & { start(): Promise<vo
   return {
     name: `${isolation}${isNobody ? ' as nobody' : ''}`,
     isolation,
-    isRoot: userInfo().uid === 0 && !isNobody,
-    get hasFilter() {
-      return isolation === 'bubblewrap' || !readFileSync(join(dataDir, 'service.log'), 'utf8').includes('without a system call filter');
-    },
     home,
     dataDir,
     get pid() {

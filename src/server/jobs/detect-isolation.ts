@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { execFile } from 'node:child_process';
 import { homedir } from 'node:os';
-import { promisify } from 'node:util';
 import { delimiter, join } from 'node:path';
 import {
   createBubblewrap,
@@ -16,6 +14,8 @@ import {
 } from './isolation.ts';
 import type { IsolationKind } from '../../api/isolation.ts';
 import { findControlGroups } from './control-groups.ts';
+import { findFilterLoader } from './filter-loader.ts';
+import { readHelp } from './read-help.ts';
 import { removeTree } from './remove-tree.ts';
 import { createSeccompFilter } from './seccomp.ts';
 import { findNodeFolder, prepareVisibleSystem, runnerShell, type ReadOnlyBind } from './visible-system.ts';
@@ -123,15 +123,6 @@ async function tryIsolation(
   }
 }
 
-async function readHelp(program: string): Promise<string> {
-  try {
-    const { stdout, stderr } = await promisify(execFile)(program, ['--help'], { env: { ...process.env, LC_ALL: 'C' } });
-    return stdout + stderr;
-  } catch {
-    return '';
-  }
-}
-
 /** A kind of sandbox that can be tried, or the reason why it cannot. */
 interface Candidate {
   readonly kind: IsolationKind;
@@ -153,9 +144,8 @@ async function prepareCandidate(kind: IsolationKind, parts: SandboxParts, path: 
     const disableUserNamespaces = (await readHelp('bwrap')).includes('--disable-userns');
     return { kind, hasFilter: true, isolation: createBubblewrap(runnerShell, parts, { disableUserNamespaces }) };
   }
-  const canFilter = parts.filters !== undefined && (await readHelp('setpriv')).includes('--seccomp-filter');
-  const filters = canFilter ? parts.filters : undefined;
-  return { kind, hasFilter: canFilter, isolation: createNamespaces(runnerShell, { ...parts, filters }) };
+  const loader = parts.filters && (await findFilterLoader(parts.bash, parts.filters.usual));
+  return { kind, hasFilter: loader !== undefined, isolation: createNamespaces(runnerShell, parts, loader) };
 }
 
 /** Writes the system call filters of this architecture; undefined if it has none. */

@@ -3,6 +3,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { IsolationKind } from '../../api/isolation.ts';
 import { writeBubblewrap, type BubblewrapOptions } from './bubblewrap.ts';
 import type { ControlGroups } from './control-groups.ts';
+import type { FilterLoader } from './filter-loader.ts';
 import { writeNamespaces } from './namespaces.ts';
 import type { VisibleSystem } from './visible-system.ts';
 import { createIdentity, createPlace, createStagedPlace, entryPoint, type Identity, type ZonePlace } from './zone-place.ts';
@@ -142,9 +143,10 @@ export function createBubblewrap(shell: string, parts: SandboxParts, options: Bu
 }
 
 /** Runs tasks in a sandbox made with the programs of util-linux. */
-export function createNamespaces(shell: string, parts: SandboxParts): Isolation {
-  const { bash, filters, system } = parts;
-  return createSandbox('namespaces', shell, parts, (place, staged) =>
-    writeNamespaces(system, place, { bash, staged, canFilter: filters !== undefined }),
+export function createNamespaces(shell: string, parts: SandboxParts, loader: FilterLoader | undefined): Isolation {
+  const { bash, system } = parts;
+  const filters = loader && parts.filters;
+  return createSandbox('namespaces', shell, { ...parts, filters }, (place, staged) =>
+    writeNamespaces(system, place, { bash, staged, loader }),
   );
 }

@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { quoteShell } from '../../base/quote.ts';
 import { filterDescriptor, sharedMemorySize } from './bubblewrap.ts';
+import { writePerlLoader, type FilterLoader } from './filter-loader.ts';
 import { taskUser, type VisibleSystem } from './visible-system.ts';
 import { entryPoint, stagedRoot, type ZonePlace } from './zone-place.ts';
 
@@ -16,8 +17,8 @@ export interface NamespaceOptions {
   readonly bash: string;
   /** True if root has prepared the stage. */
   readonly staged: boolean;
-  /** True if setpriv can load the system call filter (util-linux 2.40). */
-  readonly canFilter: boolean;
+  /** Program that loads the system call filter; undefined if none can. */
+  readonly loader: FilterLoader | undefined;
 }
 
 /** Quotes a field of a mount table (fstab(5)). */
@@ -55,7 +56,7 @@ mount --all --fstab .table 2>/dev/null || {
 }
 
 /** The commands that build the root, for bash with `set -e`. They run as root of new namespaces. */
-function writeScript(system: VisibleSystem, { seen, zone }: ZonePlace, { staged, canFilter }: NamespaceOptions): string {
+function writeScript(system: VisibleSystem, { seen, zone }: ZonePlace, { staged, loader }: NamespaceOptions): string {
   const root = staged ? stagedRoot : '/sys';
   const bind = (source: string, target: string, mode: 'ro' | 'rw'): Mount => [source, target, 'none', `bind,nosuid,nodev,${mode}`];
   return [
@@ -93,8 +94,8 @@ echo 1 >/proc/sys/user/max_user_namespaces`,
     // The runner must be started by a process that has already lost its capabilities (env). With them, that process could read the runner's
     // program file, and then other processes could inspect the runner.
     `exec unshare --user --map-user=${taskUser} --map-group=${taskUser} --keep-caps -- \\
-  setpriv --ambient-caps=-all --inh-caps=-all --bounding-set=-all --no-new-privs ${canFilter ? `--seccomp-filter /proc/self/fd/${filterDescriptor}` : ''} -- \\
-  env "$@"`,
+  setpriv --ambient-caps=-all --inh-caps=-all --bounding-set=-all --no-new-privs ${loader === 'setpriv' ? `--seccomp-filter /proc/self/fd/${filterDescriptor}` : ''} -- \\
+  ${loader === 'perl' ? writePerlLoader(filterDescriptor).map(quoteShell).join(' ') : ''} env "$@"`,
   ].join('\n');
 }
 

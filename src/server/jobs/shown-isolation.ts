@@ -28,7 +28,7 @@ export function showIsolation(detected: Detected): ShownIsolation {
 const memoryFile = 'isolation.json';
 
 /** Programs that make sandboxes. */
-const programs = ['bwrap', 'unshare', 'mount', 'setpriv', 'pivot_root'];
+const programs = ['bwrap', 'unshare', 'mount', 'setpriv', 'pivot_root', 'perl'];
 
 /** Files of the system that decide whether a sandbox can be created. */
 const facts = [
