@@ -23,15 +23,19 @@ function askAgent(socketPath: string, request: Uint8Array, time: number): Promis
     const chunks: Buffer[] = [];
     let size = 0;
     const socket = connect(socketPath);
+    // A limit for the whole response, which may trickle in.
+    const timer = setTimeout(() => fail(`did not respond within ${time / 1000} s`), time);
     const fail = (words: string, cause?: unknown): void => {
       socket.destroy();
       reject(new KeyError(`the ssh-agent ${words}`, { hint, cause }));
     };
-    socket.setTimeout(time, () => fail(`did not respond within ${time / 1000} s`));
     socket.on('error', (error) =>
       fail(`cannot be reached: ${isSystemError(error) ? describeFailure(error, socketPath) : error.message}`, error),
     );
-    socket.on('close', () => fail('closed the connection without a response'));
+    socket.on('close', () => {
+      clearTimeout(timer);
+      fail('closed the connection without a response');
+    });
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;

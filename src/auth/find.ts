@@ -19,10 +19,16 @@ export interface KeySearch {
   askPassphrase?: AskPassphrase | undefined;
 }
 
-/** The agent's keys, or the reason why there are none. */
+/** The agent's keys, or the reason why they are unknown. */
 interface AgentView {
   keys: KeyLine[];
   problem?: string;
+}
+
+/** Why a key may be missing in the agent: a locked agent of OpenSSH lists no keys. Empty if it lists some. */
+export function explainAgent({ keys, problem }: AgentView): string[] {
+  if (problem !== undefined) return [problem];
+  return keys.length === 0 ? ['the ssh-agent has no keys; it may be locked'] : [];
 }
 
 const hint = 'list the available keys: cloud keys local';
@@ -107,7 +113,7 @@ async function findByFingerprint(wanted: string, search: KeySearch): Promise<Sig
   const held = agent.keys.find((key) => matchFingerprint(wanted, key.fingerprints));
   if (held !== undefined) return makeAgentSigner(search.agentSocket, held);
   const folder = await readKeyFolder(search.sshDir);
-  const problems = [...(agent.problem === undefined ? [] : [agent.problem]), ...folder.problems.map(({ message }) => message)];
+  const problems = [...explainAgent(agent), ...folder.problems.map(({ message }) => message)];
   const stored = folder.keys.filter((key) => matchFingerprint(wanted, key.fingerprints));
   const signer = await openStored(stored, wanted, search, problems);
   if (signer !== undefined) return signer;
@@ -141,7 +147,7 @@ async function findDefault(search: KeySearch): Promise<Signer> {
       hint: usable.map(describeHeld).join('\n'),
     });
   }
-  const notes = [...(agent.problem === undefined ? [] : [agent.problem]), ...problems].map((note) => `; ${note}`).join('');
+  const notes = [...explainAgent(agent), ...problems].map((note) => `; ${note}`).join('');
   throw new KeyError(`no private key: none of ${defaultNames.join(', ')} in ${search.sshDir}${notes}`, {
     hint: `create one: ssh-keygen -t rsa -b 3072 -f ${join(search.sshDir, 'id_rsa')}`,
   });

@@ -1,6 +1,6 @@
 import type { ServiceName } from '../api/operation.ts';
 import { KeyError } from '../base/errors.ts';
-import { viewAgent, type KeySearch } from './find.ts';
+import { explainAgent, viewAgent, type KeySearch } from './find.ts';
 import { matchFingerprint, readFingerprint } from './fingerprint.ts';
 import { hasFile, readKeyFolder, type StoredKey } from './key-folder.ts';
 import { inspectKeyFile } from './private-key.ts';
@@ -84,8 +84,7 @@ export async function listLocalKeys(
 ): Promise<LocalKey[]> {
   const [held, { keys, problems }] = await Promise.all([viewAgent(agentSocket), readKeyFolder(sshDir)]);
   const hasAgent = agentSocket !== undefined && agentSocket !== '';
-  if (hasAgent && held.problem !== undefined) onProblem(held.problem);
-  for (const { message } of problems) onProblem(message);
+  for (const problem of [...(hasAgent ? explainAgent(held) : []), ...problems.map(({ message }) => message)]) onProblem(problem);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
   const isKnown = keyFile === undefined || [...keys, ...problems].some(({ path }) => path === keyFile);
   return [...held.keys.map(describeAgentKey), ...present.flat(), ...(isKnown ? [] : await describeKeyFile(keyFile, onProblem))];

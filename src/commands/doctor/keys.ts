@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { quoteShell } from '../../base/quote.ts';
+import { viewAgent } from '../../auth/find.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readCount, readFlag } from '../../config/settings.ts';
@@ -12,11 +13,14 @@ function matches({ md5, sha256 }: LocalKey, id: string): boolean {
   return id.replace(/^MD5:/i, '').toLowerCase() === md5 || id.replace(/=+$/, '') === sha256;
 }
 
-function checkAgent({ world }: Context, keys: readonly LocalKey[]): Finding {
+async function checkAgent({ world }: Context): Promise<Finding> {
   const socket = world.env['SSH_AUTH_SOCK'];
-  const held = keys.filter(({ source }) => source === 'ssh-agent').length;
   if (socket === undefined || socket === '') return ok('agent', 'none: SSH_AUTH_SOCK is not set');
-  if (existsSync(socket)) return ok('agent', countOf(held, 'key'));
+  if (existsSync(socket)) {
+    const { keys, problem } = await viewAgent(socket);
+    if (problem !== undefined) return warning('agent', problem, 'check the agent: ssh-add -l');
+    return ok('agent', keys.length === 0 ? 'no keys; it may be locked' : countOf(keys.length, 'key'));
+  }
   return warning('agent', `SSH_AUTH_SOCK names ${socket}, which does not exist`, 'start an agent: eval "$(ssh-agent)"');
 }
 
@@ -54,7 +58,7 @@ function checkChosen(context: Context, keys: readonly LocalKey[], id: string, se
 export async function* checkKeys(context: Context, services: readonly ServiceName[]): AsyncGenerator<Finding> {
   const keys = await context.localKeys();
   const { keyId, keyFile, storKeyId } = context.settings();
-  yield checkAgent(context, keys);
+  yield await checkAgent(context);
   if (keyFile !== undefined) {
     const isThere = existsSync(keyFile.value);
     const detail = `${keyFile.value} (${keyFile.source})${isThere ? '' : ' does not exist'}`;

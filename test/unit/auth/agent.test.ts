@@ -50,6 +50,20 @@ async function pretend(name: string, answer?: Uint8Array): Promise<string> {
   return path;
 }
 
+/** Something that listens like an agent and sends a byte of a long answer each 100 ms. */
+async function trickle(): Promise<string> {
+  const path = join(folder, 'slow');
+  const server = createServer((connection) => {
+    connection.write(Buffer.from('000186a0', 'hex'));
+    const timer = setInterval(() => connection.write('x'), 100);
+    connection.on('error', () => undefined).on('close', () => clearInterval(timer));
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  afterAll(() => void server.close());
+  return path;
+}
+
 describe('keys of the ssh-agent', () => {
   it('lists them with comments, but no certificates', async () => {
     const certified = makeKey(folder, 'certified', '-t', 'rsa', '-b', '2048');
@@ -116,6 +130,7 @@ describe('agents that do not work', () => {
     ['one whose answer is cut', () => pretend('short', Buffer.from('000000050c000000ff', 'hex')), /invalid response/],
     ['one that refuses', () => pretend('refusing', Buffer.from('0000000105', 'hex')), /refuses to list/],
     ['one that never answers', () => pretend('stuck'), /did not respond within 3 s/],
+    ['one that goes on answering', trickle, /did not respond within 3 s/],
   ])('explains %s', async (_, prepare, message) => {
     const error = await catchError(listAgentKeys(await prepare()));
     expect(error).toBeInstanceOf(KeyError);

@@ -90,6 +90,13 @@ describe('finding a key by fingerprint', () => {
     expect(error.hint).toContain('cloud keys local');
   });
 
+  it('says that an agent without keys may be locked', async () => {
+    const agent = await startAgent(makeFolder());
+    const search = { agentSocket: agent.socket, sshDir: join(root, 'nowhere') };
+    for (const wanted of [{ keyId: md5Of('work') }, {}])
+      expect((await catchError(findSigner({ ...search, ...wanted }))).message).toContain('the ssh-agent has no keys; it may be locked');
+  });
+
   it('says what is wrong with the one that matches', async () => {
     expect((await catchError(findSigner({ keyId: md5Of('shared'), sshDir }))).hint).toBe(`chmod 600 ${locate('shared')}`);
     const away = showFingerprint(join(root, 'away'), 'md5');
