@@ -18,6 +18,7 @@ export function isCheap(key: KeyObject): boolean {
 
 /** Describes why a key cannot be registered; undefined if it can. */
 export function findWeakness(key: KeyObject): string | undefined {
+  if (key.asymmetricKeyType === 'ed25519') return 'the services accept RSA, DSA and ECDSA keys, not Ed25519';
   const { modulusLength: bits = 0 } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType !== 'rsa') return isCheap(key) ? undefined : `a DSA key has at most ${dsaBits.modulus} bits`;
   if (bits < rsaBits.least || bits > rsaBits.most) return `an RSA key has ${rsaBits.least} to ${rsaBits.most} bits, not ${bits}`;

@@ -27,7 +27,7 @@ function parseKey(text: string): { parsed: PublicKey; line: string } {
     const parsed = readPublicKey(line);
     const weakness = findWeakness(parsed.keyObject);
     if (weakness !== undefined) throw new ApiError(409, 'InvalidArgument', `key is invalid: ${weakness}`);
-    if (parsed.type !== 'ed25519') return { parsed, line };
+    return { parsed, line };
   } catch (error) {
     if (!(error instanceof InvalidKeyError)) throw error;
   }

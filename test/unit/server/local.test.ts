@@ -121,6 +121,9 @@ test('an unusable login or key is one clear line, and the directory can be used 
   const options = { dataDir: join(dir, 'third') };
   await expect(start({ ...options, account: '1' })).rejects.toThrow(/a login is a letter/u);
   await expect(start({ ...options, publicKey: 'nonsense' })).rejects.toThrow(/the public key is invalid/u);
+  // A key that cannot sign requests: its account could not be used.
+  const line = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me';
+  await expect(start({ ...options, publicKey: line })).rejects.toThrow(/RSA, DSA and ECDSA keys, not Ed25519/u);
   const port = Number(new URL(service.computeUrl).port);
   const usable = { ...options, publicKey: createRsaKey().line, http: true };
   await expect(start({ ...usable, computePort: port })).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`);
