@@ -20,7 +20,7 @@ export interface KeySearch {
 }
 
 /** The agent's keys, or the reason why they are unknown. */
-interface AgentView {
+export interface AgentView {
   keys: KeyLine[];
   problem?: string;
 }

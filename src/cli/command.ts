@@ -1,5 +1,6 @@
 import type { ServiceName } from '../api/operation.ts';
 import type { PresignedCheck } from '../auth/check-presigned.ts';
+import type { AgentView } from '../auth/find.ts';
 import type { LocalKey, OnProblem } from '../auth/local-keys.ts';
 import type { KeyFiles, KeyWish } from '../auth/make-key.ts';
 import type { ClientOptions, ComputeClient, StorageClient } from '../client/client.ts';
@@ -93,6 +94,8 @@ export interface Context {
   readonly refine: (error: unknown) => Promise<unknown>;
   /** The private keys of this machine, usable or not, including that of the settings. `onProblem` gets the reasons why others are missing. */
   readonly localKeys: (onProblem?: OnProblem) => Promise<LocalKey[]>;
+  /** The keys of the ssh-agent, or why they are unknown. */
+  readonly viewAgent: () => Promise<AgentView>;
   /** Generates a key pair without storing it. */
   readonly makeKey: (wish: KeyWish) => Promise<KeyFiles>;
   /** Normalized fingerprints of the key that a profile names; two profiles have the same key when they share one. */

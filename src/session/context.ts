@@ -103,9 +103,10 @@ function createKeyFunctions({ env }: World, paths: Paths, settings: () => Source
     const { listLocalKeys } = await import('../auth/local-keys.ts');
     return await listLocalKeys({ agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value }, onProblem);
   };
+  const viewAgent: Context['viewAgent'] = async () => (await import('../auth/find.ts')).viewAgent(env['SSH_AUTH_SOCK']);
   const makeKey: Context['makeKey'] = async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish);
   const listKeyNames: Context['listKeyNames'] = async (values) => (await import('../auth/local-keys.ts')).listKeyNames(values, localKeys);
-  return { localKeys, makeKey, listKeyNames };
+  return { localKeys, viewAgent, makeKey, listKeyNames };
 }
 
 /** The functions of a context that create another one with other settings. */

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { quoteShell } from '../../base/quote.ts';
-import { viewAgent } from '../../auth/find.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readCount, readFlag } from '../../config/settings.ts';
@@ -13,11 +12,11 @@ function matches({ md5, sha256 }: LocalKey, id: string): boolean {
   return id.replace(/^MD5:/i, '').toLowerCase() === md5 || id.replace(/=+$/, '') === sha256;
 }
 
-async function checkAgent({ world }: Context): Promise<Finding> {
+async function checkAgent({ world, viewAgent }: Context): Promise<Finding> {
   const socket = world.env['SSH_AUTH_SOCK'];
   if (socket === undefined || socket === '') return ok('agent', 'none: SSH_AUTH_SOCK is not set');
   if (existsSync(socket)) {
-    const { keys, problem } = await viewAgent(socket);
+    const { keys, problem } = await viewAgent();
     if (problem !== undefined) return warning('agent', problem, 'check the agent: ssh-add -l');
     return ok('agent', keys.length === 0 ? 'no keys; it may be locked' : countOf(keys.length, 'key'));
   }

@@ -207,10 +207,12 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
       'accounts.most_bytes',
       'accounts.most_objects',
       'accounts.most_requests',
+      'uploads.ended',
     ];
     const leases = ['owner', 'lease', 'attempt', 'lost'].map((each) => `job_tasks.${each}`);
     const undo = [
       'drop index jobs_by_end',
+      'drop index uploads_ended',
       'drop index job_tasks_running',
       'drop index job_tasks_suspect',
       ...['new', 'old', 'added', 'replaced'].map((each) => `drop trigger usage_of_${each}`),

@@ -140,6 +140,7 @@ describe('who may import whom', () => {
       'local.ts',
       'main.ts',
       'server/jobs/detect-isolation.ts',
+      'server/jobs/filter-loader.ts',
       // The user of the service may have no name.
       'server/jobs/zone-place.ts',
       // Memory and processor time of the process are what its metrics show.
