@@ -1,3 +1,4 @@
+import { viewAgent as viewAgentAt } from '../auth/find.ts';
 import { compute } from '../api/compute.ts';
 import { storage } from '../api/storage.ts';
 import type { Context, GlobalValues, Voice } from '../cli/command.ts';
@@ -103,7 +104,7 @@ function createKeyFunctions({ env }: World, paths: Paths, settings: () => Source
     const { listLocalKeys } = await import('../auth/local-keys.ts');
     return await listLocalKeys({ agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value }, onProblem);
   };
-  const viewAgent: Context['viewAgent'] = async () => (await import('../auth/find.ts')).viewAgent(env['SSH_AUTH_SOCK']);
+  const viewAgent: Context['viewAgent'] = () => viewAgentAt(env['SSH_AUTH_SOCK']);
   const makeKey: Context['makeKey'] = async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish);
   const listKeyNames: Context['listKeyNames'] = async (values) => (await import('../auth/local-keys.ts')).listKeyNames(values, localKeys);
   return { localKeys, viewAgent, makeKey, listKeyNames };
