@@ -1,8 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { sql, type Kysely, type SelectQueryBuilder, type Transaction } from 'kysely';
 import { releaseContents, removeGarbage } from '../storage/garbage.ts';
 import { countInParents, findEntry, isEmpty, removeDirectory } from '../storage/entries.ts';
 import { childOf, parentOf, placeOfAbsolute, type Place } from '../storage/paths.ts';
-import type { JobTaskRow } from '../store/job-schema.ts';
+import type { JobOutputRow, JobTaskRow } from '../store/job-schema.ts';
 import { isAmong, listValues } from '../store/list-rows.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
@@ -14,23 +14,29 @@ import { findInputTable, jobDirectory } from './find.ts';
 const batchSize = 500;
 
 /** Paths that the job wrote as inputs of a phase (not the first). */
-async function* listPaths({ db }: Store, job: string, phase: number): AsyncGenerator<string[]> {
-  const where = sql`job = ${job} and phase = ${phase} and given = 0`;
-  const page = { key: ['number'] as const, columns: ['number', 'input'] as const, where, size: batchSize };
-  const pages = readPages<Pick<JobTaskRow, 'number' | 'input'>>(db, await findInputTable(db, job, phase), page);
-  for await (const rows of pages) yield rows.flatMap(({ input }) => input ?? []);
+async function* listPaths({ db }: Store, job: string, phase: number, signal?: AbortSignal): AsyncGenerator<string[]> {
+  const where = sql`job = ${job} and phase = ${phase}`;
+  const page = { key: ['number'] as const, columns: ['number', 'input', 'given'] as const, where, size: batchSize, signal };
+  const pages = readPages<Pick<JobTaskRow, 'number' | 'input' | 'given'>>(db, await findInputTable(db, job, phase), page);
+  // Not a condition of the query, which would read very many rows for one page if tasks named most paths.
+  for await (const rows of pages) yield rows.flatMap(({ input, given }) => (given === 0 && input !== null ? input : []));
 }
 
-/** Those of the given paths that a task named as an output of the whole job. */
-async function listNamed(transaction: Transaction<Schema>, job: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await transaction
+/**
+ * The query of those paths that a task named as an output of the whole job. The value of `given` is part of its text, because with a
+ * parameter SQLite does not use the index of these outputs.
+ */
+export function selectNamed(
+  db: Kysely<Schema>,
+  job: string,
+  paths: readonly string[],
+): SelectQueryBuilder<Schema, 'job_outputs', Pick<JobOutputRow, 'output'>> {
+  return db
     .selectFrom('job_outputs')
     .select('output')
     .where('job', '=', job)
-    .where('given', '=', 1)
-    .where('output', 'in', sql<string>`(select value from ${listValues(transaction, JSON.stringify(paths))})`)
-    .execute();
-  return new Set(rows.map(({ output }) => output));
+    .where('given', '=', sql.lit(1))
+    .where('output', 'in', sql<string>`(select value from ${listValues(db, JSON.stringify(paths))})`);
 }
 
 /** Removes objects and updates the counts of their directories. @returns the removed rows */
@@ -66,17 +72,18 @@ async function removeEmpty(store: Store, outputs: Place, paths: readonly string[
 
 /**
  * Removes the intermediate results of a job: outputs of all phases but the last, except those that a task of the last phase named as its
- * own output, and the directories that they leave empty. Idempotent.
+ * own output, and the directories that they leave empty. Idempotent. @param signal ends the work between two batches
  */
 export async function removeIntermediate(
   store: Store,
   { id, account, phases }: Pick<ActiveJob, 'id' | 'account' | 'phases'>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const outputs = childOf(jobDirectory(account.login, id), 'stor');
   for (let phase = 1; phase < phases.length; phase += 1) {
-    for await (const paths of listPaths(store, id, phase)) {
+    for await (const paths of listPaths(store, id, phase, signal)) {
       const garbage = await store.write(async (transaction) => {
-        const named = await listNamed(transaction, id, paths);
+        const named = new Set((await selectNamed(transaction, id, paths).execute()).map(({ output }) => output));
         const removed = await removeObjects(
           transaction,
           paths.filter((path) => !named.has(path)),

@@ -15,7 +15,7 @@ import {
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
 import { addJobCallers, addReduceOrigins, addTaskLeases, createJobTables, createOldJobsIndex } from './job-tables.ts';
-import { createLimitIndexes, createSelectionIndexes } from './limit-indexes.ts';
+import { createLimitIndexes, createNamedOutputsIndex, createSelectionIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { createPutObject } from './put-object-function.ts';
 import { addUploadEnds, createUploadTables } from './upload-tables.ts';
@@ -49,6 +49,7 @@ export const steps: readonly ((db: Kysely<never>, now: number) => Promise<void>)
   addCollections,
   createSelectionIndexes,
   addUploadEnds,
+  createNamedOutputsIndex,
 ];
 
 export interface StepTable {

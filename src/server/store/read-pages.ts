@@ -10,6 +10,8 @@ interface Page<Row> {
   readonly size: number;
   /** Columns to read, including the key; all columns if omitted. */
   readonly columns?: readonly (keyof Row & string)[];
+  /** Ends the reading before the next page; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -19,12 +21,13 @@ interface Page<Row> {
 export async function* readPages<Row extends object>(
   db: Kysely<Schema>,
   table: keyof Schema,
-  { key, where, size, columns }: Page<Row>,
+  { key, where, size, columns, signal }: Page<Row>,
 ): AsyncGenerator<readonly Row[]> {
   const list = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)));
   const selected = columns === undefined ? sql`*` : list(columns);
   const pause = createPauses();
   for (let after = sql`true`; ;) {
+    signal?.throwIfAborted();
     const { rows } = await sql<Row>`
       select ${selected} from ${sql.table(table)} where ${where} and ${after} order by ${list(key)} limit ${size}`.execute(db);
     const last = rows.at(-1);

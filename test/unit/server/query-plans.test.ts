@@ -5,6 +5,7 @@ import { sql, type Compilable } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selectVisibleIds } from '../../../src/server/compute/image-shape.ts';
 import { selectRolesOf } from '../../../src/server/compute/role-records.ts';
+import { selectNamed } from '../../../src/server/jobs/intermediate.ts';
 import { countJobs, selectDirectories } from '../../../src/server/jobs/listing.ts';
 import { selectFinishedUploads } from '../../../src/server/storage/old-uploads.ts';
 import { placeOf } from '../../../src/server/storage/paths.ts';
@@ -81,6 +82,11 @@ test.each([
   const sorted = [`${jobs})`, directories, 'USE TEMP B-TREE FOR ORDER BY'];
   expect([select('mtime', undefined), select('mtime', start)]).toEqual([sorted, sorted]);
   expect(select('mtime', start, 1_000_000)[0]).toBe('SEARCH entries USING INDEX entries_by_time (parent=? AND (mtime,name)>(?,?))');
+});
+
+test('the intermediate results of a job are removed without reading all of its outputs', () => {
+  const [outputs] = explain(selectNamed(store.db, 'job', ['/demo/stor/a']));
+  expect(outputs).toBe('SEARCH job_outputs USING INDEX job_outputs_named (job=? AND output=?)');
 });
 
 test('very many jobs are counted in turns of the event loop, each with a directory once', async () => {
