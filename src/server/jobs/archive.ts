@@ -1,11 +1,12 @@
 import { sql, type Transaction } from 'kysely';
 import { streamOf, type ByteStream } from '../../api/message.ts';
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { joinLines } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import { releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
+import { discardContents, releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { describeStored, ensureDirectory, findEntry, findObstacle, putEntry, type EntryValues } from '../storage/entries.ts';
 import { defaultCopies } from '../storage/headers.ts';
 import type { archiveNames } from '../storage/job-places.ts';
@@ -31,25 +32,33 @@ interface Outcome {
   readonly told: readonly string[];
 }
 
-/** Writes the contents of the archive files of a finished job: its record and the four streams. */
-async function writeFiles({ db, bytes }: Store, job: JobRow, done: number): Promise<File[]> {
+/** Writes the contents of the archive files of a finished job: its record and the four streams. If one cannot be written, removes the others. */
+async function writeFiles(store: Store, job: JobRow, done: number, signal?: AbortSignal): Promise<File[]> {
+  const { db, bytes } = store;
   const described = await describeJob(db, { ...job, state: 'done', done });
   const asIs = (line: string): string => line;
   const json = 'application/json';
   const contents: { name: File['name']; type: string; body: ByteStream }[] = [
     { name: 'job.json', type: json, body: streamOf(Buffer.from(`${JSON.stringify(described)}\n`)) },
-    { name: 'in.txt', type: 'text/plain', body: joinLines(readInputs(db, job.id), asIs) },
-    { name: 'out.txt', type: 'text/plain', body: joinLines(readOutputs(db, job.id), asIs) },
-    { name: 'fail.txt', type: 'text/plain', body: joinLines(readFailures(db, job), asIs) },
+    { name: 'in.txt', type: 'text/plain', body: joinLines(readInputs(db, job.id, signal), asIs) },
+    { name: 'out.txt', type: 'text/plain', body: joinLines(readOutputs(db, job.id, signal), asIs) },
+    { name: 'fail.txt', type: 'text/plain', body: joinLines(readFailures(db, job, signal), asIs) },
     {
       name: 'err.txt',
       type: 'application/x-json-stream; type=job-error',
-      body: joinLines(readErrors(db, job.id), (record) => JSON.stringify(record)),
+      body: joinLines(readErrors(db, job.id, signal), (record) => JSON.stringify(record)),
     },
   ];
   const files: File[] = [];
-  for (const { name, type, body } of contents) files.push({ name, type, bytes: await bytes.writeCompressed(body) });
-  return files;
+  const discard = (): Promise<void> =>
+    discardContents(
+      store,
+      files.map(({ bytes: { id } }) => id),
+    );
+  return undoOnFailure(discard, async () => {
+    for (const { name, type, body } of contents) files.push({ name, type, bytes: await bytes.writeCompressed(body) });
+    return files;
+  });
 }
 
 /** Puts the archive files into the directory of the job, as a PUT would. Files that cannot be stored are left out and reported. */
@@ -113,10 +122,11 @@ const batchSize = 5000;
  * Fails the tasks of a cancelled job that never began, in batches, before the transaction that ends the job. The state is part of the text of
  * the queries, because with a parameter SQLite does not use the index of waiting tasks.
  */
-async function dropWaiting(store: Store, job: string): Promise<void> {
+async function dropWaiting(store: Store, job: string, signal?: AbortSignal): Promise<void> {
   const waiting = (db: Store['db']) =>
     db.selectFrom('job_tasks').select(['phase', 'number']).where('job', '=', job).where('state', '=', sql.lit('waiting'));
   for (;;) {
+    signal?.throwIfAborted();
     const first = await waiting(store.db).orderBy('phase').orderBy('number').limit(1).executeTakeFirst();
     if (first === undefined) return;
     await store.writeEntry(async (transaction) => {
@@ -132,14 +142,16 @@ async function dropWaiting(store: Store, job: string): Promise<void> {
 /**
  * Removes the outputs of all phases but the last, then writes the archive files of a job and marks it done, in one transaction. Any number
  * of engines may do so concurrently, and again after a crash: only one of them marks it.
+ * @param signal ends the work within moments, however large the job is; a later call continues it
+ * @throws the reason of `signal`
  */
-export async function archiveJob(store: Store, job: ActiveJob, now: number): Promise<Ended> {
+export async function archiveJob(store: Store, job: ActiveJob, now: number, signal?: AbortSignal): Promise<Ended> {
   if (await hasLiveTasks(store, job.id)) return { isDone: false, missing: [] };
   const seen = await store.db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
   if (seen?.state !== 'running') return { isDone: true, missing: [] };
-  if (seen.cancelled === 1) await dropWaiting(store, job.id);
-  await removeIntermediate(store, job);
-  const files = await writeFiles(store, seen, now);
+  if (seen.cancelled === 1) await dropWaiting(store, job.id, signal);
+  await removeIntermediate(store, job, signal);
+  const files = await writeFiles(store, seen, now, signal);
   const directory = jobDirectory(job.account.login, job.id);
   const outcome = await store.writeEntry((transaction) => writeDone(transaction, { job, directory, files, now, seen }));
   for (const { bytes } of outcome?.leftOut ?? files) await store.bytes.remove(bytes.id);

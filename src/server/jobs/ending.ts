@@ -26,11 +26,12 @@ async function writeEnd(
   for (let delayMs = pause; !closing.aborted;) {
     try {
       await giveBack();
-      const { isDone, missing } = await archiveJob(store, job, now());
+      const { isDone, missing } = await archiveJob(store, job, now(), closing);
       for (const obstacle of missing) log(`jobs: a file of job ${job.id} is missing: ${obstacle}`);
       if (isDone) return true;
       await wait(pause);
     } catch (error) {
+      if (closing.aborted) return false;
       job.problem = describeProblem('the end of the job cannot be written', error);
       log(`jobs: the end of job ${job.id} cannot be written, next attempt in ${delayMs / 1000} s: ${String(error)}`);
       await wait(delayMs);

@@ -22,25 +22,27 @@ async function* readRows<Row extends { readonly number: number }>(
   table: keyof JobSchema,
   columns: readonly (keyof Row & string)[],
   where: RawBuilder<unknown>,
+  signal?: AbortSignal,
 ): AsyncGenerator<Row> {
-  for await (const rows of readPages<Row>(db, table, { key: ['number'], columns, where, size: pageSize })) yield* rows;
+  for await (const rows of readPages<Row>(db, table, { key: ['number'], columns, where, size: pageSize, signal })) yield* rows;
 }
 
 /** The inputs of a job, in the order in which they were added. */
-export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
+export async function* readInputs(db: Kysely<Schema>, job: string, signal?: AbortSignal): AsyncGenerator<string> {
   const table = await findInputTable(db, job, 0);
-  const rows = readRows<Pick<JobTaskRow, 'number' | 'input'>>(db, table, ['number', 'input'], sql`job = ${job} and phase = 0`);
+  const rows = readRows<Pick<JobTaskRow, 'number' | 'input'>>(db, table, ['number', 'input'], sql`job = ${job} and phase = 0`, signal);
   for await (const { input } of rows) if (input !== null) yield input;
 }
 
 /** The outputs of the last phase, in the order of their arrival. */
-export async function* readOutputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
+export async function* readOutputs(db: Kysely<Schema>, job: string, signal?: AbortSignal): AsyncGenerator<string> {
   type Row = Pick<JobOutputRow, 'number' | 'output'>;
-  for await (const { output } of readRows<Row>(db, 'job_outputs', ['number', 'output'], sql`job = ${job}`)) yield output;
+  const rows = readRows<Row>(db, 'job_outputs', ['number', 'output'], sql`job = ${job}`, signal);
+  for await (const { output } of rows) yield output;
 }
 
-function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<Omit<JobErrorRow, 'job'>> {
-  return readRows<Omit<JobErrorRow, 'job'>>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`);
+function readErrorRows(db: Kysely<Schema>, job: string, signal?: AbortSignal): AsyncGenerator<Omit<JobErrorRow, 'job'>> {
+  return readRows<Omit<JobErrorRow, 'job'>>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`, signal);
 }
 
 /** Maximum number of failed inputs that are kept in memory to recognize repeated ones. */
@@ -50,11 +52,15 @@ const mostKept = 100_000;
  * The failed inputs of a job, each once, in the order of their errors. Those of jobs with very many errors are divided by a hash into parts,
  * which are read one after the other.
  */
-export async function* readFailures(db: Kysely<Schema>, { id, errors }: Pick<JobRow, 'id' | 'errors'>): AsyncGenerator<string> {
+export async function* readFailures(
+  db: Kysely<Schema>,
+  { id, errors }: Pick<JobRow, 'id' | 'errors'>,
+  signal?: AbortSignal,
+): AsyncGenerator<string> {
   const parts = Math.ceil(errors / mostKept);
   for (let part = 0; part < parts; part += 1) {
     const kept = new Set<string>();
-    for await (const { input } of readErrorRows(db, id)) {
+    for await (const { input } of readErrorRows(db, id, signal)) {
       if (input === null || kept.has(input) || (parts > 1 && hash('md5', input, 'buffer').readUInt32LE() % parts !== part)) continue;
       kept.add(input);
       yield input;
@@ -92,9 +98,9 @@ async function findTemplate(db: Kysely<Schema>, job: string, cause: number): Pro
 }
 
 /** The error records of a job. */
-export async function* readErrors(db: Kysely<Schema>, job: string): AsyncGenerator<JobError> {
+export async function* readErrors(db: Kysely<Schema>, job: string, signal?: AbortSignal): AsyncGenerator<JobError> {
   const templates = new Map<number, string>();
-  for await (const { number, record, input, cause } of readErrorRows(db, job)) {
+  for await (const { number, record, input, cause } of readErrorRows(db, job, signal)) {
     if (cause === null || input === null) {
       yield readRecord(record);
       continue;
