@@ -213,6 +213,7 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
     const undo = [
       'drop index jobs_by_end',
       'drop index uploads_ended',
+      'drop index job_outputs_named',
       'drop index job_tasks_running',
       'drop index job_tasks_suspect',
       ...['new', 'old', 'added', 'replaced'].map((each) => `drop trigger usage_of_${each}`),
