@@ -42,7 +42,7 @@ async function writeFiles(store: Store, job: JobRow, done: number, signal?: Abor
     { name: 'job.json', type: json, body: streamOf(Buffer.from(`${JSON.stringify(described)}\n`)) },
     { name: 'in.txt', type: 'text/plain', body: joinLines(readInputs(db, job.id, signal), asIs) },
     { name: 'out.txt', type: 'text/plain', body: joinLines(readOutputs(db, job.id, signal), asIs) },
-    { name: 'fail.txt', type: 'text/plain', body: joinLines(readFailures(db, job, signal), asIs) },
+    { name: 'fail.txt', type: 'text/plain', body: joinLines(readFailures(store, job, signal), asIs) },
     {
       name: 'err.txt',
       type: 'application/x-json-stream; type=job-error',

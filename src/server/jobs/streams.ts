@@ -1,11 +1,13 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
+import { createDigestSet } from '../../base/digest-set.ts';
 import { setNewest } from '../../base/newest.ts';
 import type { Handler } from '../http/handler.ts';
 import { mapForEachStore } from '../storage/for-each-store.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import { readPages } from '../store/read-pages.ts';
 import type { Schema } from '../store/schema.ts';
 import type { JobErrorRow, JobOutputRow, JobRow, JobSchema, JobTaskRow } from '../store/job-schema.ts';
@@ -45,50 +47,65 @@ function readErrorRows(db: Kysely<Schema>, job: string, signal?: AbortSignal): A
   return readRows<Omit<JobErrorRow, 'job'>>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`, signal);
 }
 
-/** Maximum number of failed inputs that are kept in memory to recognize repeated ones. */
-const mostKept = 100_000;
-
-/**
- * The failed inputs of a job, each once, in the order of their errors. Those of jobs with very many errors are divided by a hash into parts,
- * which are read one after the other.
- */
-export async function* readFailures(
-  db: Kysely<Schema>,
-  { id, errors }: Pick<JobRow, 'id' | 'errors'>,
-  signal?: AbortSignal,
-): AsyncGenerator<string> {
-  const parts = Math.ceil(errors / mostKept);
-  for (let part = 0; part < parts; part += 1) {
-    const kept = new Set<string>();
-    for await (const { input } of readErrorRows(db, id, signal)) {
-      if (input === null || kept.has(input) || (parts > 1 && hash('md5', input, 'buffer').readUInt32LE() % parts !== part)) continue;
-      kept.add(input);
-      yield input;
-    }
-  }
-}
+/** Maximum number of failed inputs that are recognized when they are repeated: their digests take 16 MiB. */
+const mostKept = 500_000;
 
 /** Maximum number of jobs whose number of failed inputs is remembered. */
 const mostCounts = 1000;
 
 const findCounts = mapForEachStore<number>();
 
+function nameCount({ id, errors }: Pick<JobRow, 'id' | 'errors'>): string {
+  return `${id} ${errors}`;
+}
+
 /**
- * The number of failed inputs of a job, each counted once. It is remembered until the job has more errors, because for a million errors the
- * database needs most of a second, during which a service on SQLite does nothing else.
+ * The failed inputs of a job, each once, in the order of their errors. Those of jobs with very many errors are divided by a digest into
+ * parts, which are read one after the other. Then their number is known.
  */
-export async function countFailedInputs(store: Store, { id, errors }: Pick<JobRow, 'id' | 'errors'>): Promise<number> {
+export async function* readFailures(store: Store, job: Pick<JobRow, 'id' | 'errors'>, signal?: AbortSignal): AsyncGenerator<string> {
+  const { id, errors } = job;
+  const where = sql`job = ${id} and number < ${errors}`;
+  const page = { key: ['number'] as const, columns: ['number', 'input'] as const, where, size: pageSize, signal };
+  const parts = Math.ceil(errors / mostKept);
+  // Nobody can choose inputs for their digests.
+  const secret = randomUUID();
+  let count = 0;
+  for (let part = 0; part < parts; part += 1) {
+    const kept = createDigestSet(Math.min(errors, mostKept));
+    for await (const rows of readPages<Pick<JobErrorRow, 'number' | 'input'>>(store.db, 'job_errors', page)) {
+      for (const { input } of rows) {
+        if (input === null) continue;
+        const digest = hash('md5', `${secret}${input}`, 'buffer');
+        if ((parts > 1 && digest.readUInt32LE(4) % parts !== part) || !kept.add(digest)) continue;
+        count += 1;
+        yield input;
+      }
+    }
+  }
+  setNewest(findCounts(store), nameCount(job), count, mostCounts);
+}
+
+/**
+ * The number of failed inputs of a job, each counted once. It is remembered until the job has more errors: for a million errors it takes
+ * seconds. With SQLite the inputs are read in pages, because one statement would hold up the whole service for most of a second.
+ */
+export async function countFailedInputs(store: Store, job: Pick<JobRow, 'id' | 'errors'>): Promise<number> {
   const counts = findCounts(store);
-  const key = `${id} ${errors}`;
-  const known = counts.get(key);
+  const known = counts.get(nameCount(job));
   if (known !== undefined) return known;
+  if (!isPostgres(store.db)) {
+    let count = 0;
+    for await (const _ of readFailures(store, job)) count += 1;
+    return count;
+  }
   const { count } = await store.db
     .selectFrom('job_errors')
     .select(({ fn }) => fn.count<number>('input').distinct().as('count'))
-    .where('job', '=', id)
-    .where('number', '<', errors)
+    .where('job', '=', job.id)
+    .where('number', '<', job.errors)
     .executeTakeFirstOrThrow();
-  setNewest(counts, key, count, mostCounts);
+  setNewest(counts, nameCount(job), count, mostCounts);
   return count;
 }
 
@@ -130,7 +147,7 @@ export const getJobOutput: Handler<typeof storage.getJobOutput> = async ({ id },
 export const getJobFailures: Handler<typeof storage.getJobFailures> = async ({ id }, call) => {
   const { db } = call.store;
   const job = await requireJob(db, call, id);
-  return answer(await countFailedInputs(call.store, job), readFailures(db, job));
+  return answer(await countFailedInputs(call.store, job), readFailures(call.store, job));
 };
 
 export const getJobErrors: Handler<typeof storage.getJobErrors> = async ({ id }, call) => {

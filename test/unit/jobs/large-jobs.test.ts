@@ -8,7 +8,7 @@ import type { ActiveJob } from '../../../src/server/jobs/active-job.ts';
 import { archiveJob } from '../../../src/server/jobs/archive.ts';
 import { createEnding } from '../../../src/server/jobs/ending.ts';
 import { forgetOldJobs } from '../../../src/server/jobs/old-jobs.ts';
-import { countFailedInputs } from '../../../src/server/jobs/streams.ts';
+import { countFailedInputs, readFailures } from '../../../src/server/jobs/streams.ts';
 import type { JobRow } from '../../../src/server/store/job-schema.ts';
 import type { FileStore } from '../../../src/server/store/open.ts';
 import { openNewStore } from '../../support/new-store.ts';
@@ -169,4 +169,35 @@ test('the failed inputs of a job are counted again only when it has more errors'
   expect(await countFailedInputs(store, { id: 'job', errors: 5 })).toBe(3);
   await store.db.deleteFrom('job_errors').execute();
   expect(await countFailedInputs(store, { id: 'job', errors: 5 })).toBe(3);
+});
+
+test('very many failed inputs are counted in turns of the event loop', async () => {
+  const job = { id: 'job', errors: 150_000 };
+  await sql`
+    insert into job_errors (job, number, record, input)
+    with recursive numbers(number) as (select 0 union all select number + 1 from numbers where number < ${job.errors - 1})
+    select 'job', number, '', '/demo/stor/' || (number % 100000) from numbers`.execute(store.db);
+  let turns = 0;
+  const others = setInterval(() => (turns += 1), 1);
+  expect(await countFailedInputs(store, job)).toBe(100_000);
+  clearInterval(others);
+  expect(turns).toBeGreaterThan(10);
+});
+
+test('failed inputs that are divided into parts are given once each; those of later errors are not given', async () => {
+  const inputs = Array.from({ length: 40 }, (_, number) => (number === 7 ? null : `/demo/stor/${number % 20}`));
+  await store.db
+    .insertInto('job_errors')
+    .values([...inputs.entries()].map(([number, input]) => ({ job: 'job', number, record: '', input, cause: 0 })))
+    .execute();
+  const read = async (errors: number): Promise<string[]> => {
+    const given: string[] = [];
+    for await (const input of readFailures(store, { id: 'job', errors })) given.push(input);
+    return given;
+  };
+  const distinct = [...new Set(inputs.filter((input) => input !== null))];
+  expect(await read(5)).toEqual(inputs.slice(0, 5));
+  expect(await read(40)).toEqual(distinct);
+  expect((await read(2_000_000)).toSorted()).toEqual(distinct.toSorted());
+  expect(await countFailedInputs(store, { id: 'job', errors: 2_000_000 })).toBe(20);
 });
