@@ -2,6 +2,7 @@ import { serviceLimits, writeLimitName, type LimitName, type ServiceLimit } from
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { ApiError } from '../base/errors.ts';
 import type { ServiceSettings } from './settings.ts';
+import { databaseTime } from './store/database-time.ts';
 import { isPostgres } from './store/engine-of.ts';
 import type { Schema } from './store/schema.ts';
 
@@ -13,8 +14,6 @@ export function limitOf({ serviceLimits: values }: ServiceSettings, limit: Limit
 const millisecondsOfDay = 86_400_000;
 
 type AgeLimit = 'uploadDays' | 'finishedUploadDays' | 'jobDays';
-
-const databaseTime = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
 /** The time before which something is too old, by a limit in days and the clock of a PostgreSQL database; milliseconds since the epoch. */
 export function oldestByDatabase(settings: ServiceSettings, limit: AgeLimit): RawBuilder<number> {

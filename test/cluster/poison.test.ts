@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import { createTaskLeases, databaseTime, mostLosses } from '../../src/server/jobs/leases.ts';
+import { createTaskLeases, mostLosses } from '../../src/server/jobs/leases.ts';
+import { databaseTime } from '../../src/server/store/database-time.ts';
 import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createClusterJobs, type ClusterJobs } from '../support/cluster-jobs.ts';

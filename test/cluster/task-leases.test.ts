@@ -7,7 +7,8 @@ import { loadJob, type ActiveJob, type ActivePhase, type Task } from '../../src/
 import { archiveJob } from '../../src/server/jobs/archive.ts';
 import { claimTasks } from '../../src/server/jobs/claims.ts';
 import { startJobEngine, type JobEngine } from '../../src/server/jobs/engine.ts';
-import { createTaskLeases, databaseTime, mostLosses } from '../../src/server/jobs/leases.ts';
+import { createTaskLeases, mostLosses } from '../../src/server/jobs/leases.ts';
+import { databaseTime } from '../../src/server/store/database-time.ts';
 import type { TaskLeases } from '../../src/server/jobs/task-leases.ts';
 import { recordResults } from '../../src/server/jobs/record.ts';
 import type { Result } from '../../src/server/jobs/result.ts';

@@ -55,9 +55,10 @@ function checkChosen(context: Context, keys: readonly LocalKey[], id: string, se
 
 /** Checks the agent and the keys that sign requests. */
 export async function* checkKeys(context: Context, services: readonly ServiceName[]): AsyncGenerator<Finding> {
-  const keys = await context.localKeys();
+  // Both ask the agent, which may take its time limit to respond.
+  const [keys, agent] = await Promise.all([context.localKeys(), checkAgent(context)]);
   const { keyId, keyFile, storKeyId } = context.settings();
-  yield await checkAgent(context);
+  yield agent;
   if (keyFile !== undefined) {
     const isThere = existsSync(keyFile.value);
     const detail = `${keyFile.value} (${keyFile.source})${isThere ? '' : ' does not exist'}`;

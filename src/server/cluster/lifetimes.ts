@@ -28,8 +28,8 @@ async function forgetChanges(db: Kysely<Schema>, days: number): Promise<number> 
 
 /**
  * Removes everything that is older than its limit, for all accounts: uploads that were never committed or aborted, finished uploads,
- * completed jobs, and records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes those that nobody
- * requests any more. The clock of the database decides.
+ * completed jobs, and records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes
+ * those that nobody requests any more. The clock of the database decides.
  */
 export async function removeOld(store: Store, settings: ServiceSettings, signal?: AbortSignal): Promise<Removed> {
   const removeAll = async (remove: () => Promise<number>): Promise<number> => {

@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { databaseTime } from '../store/database-time.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
@@ -32,9 +33,6 @@ export const mostLosses = 6;
 
 /** Milliseconds that a task waits after it was lost once; doubled with each further loss. */
 const firstPause = 500;
-
-/** The database's clock, in milliseconds since the epoch. */
-export const databaseTime = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
 /** SQL condition: the lease of a task is in force or can still be renewed. */
 export function isHeld(db: Kysely<Schema>): RawBuilder<boolean> {

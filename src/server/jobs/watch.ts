@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { databaseTime } from '../store/database-time.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
 import type { EngineOptions, TaskObserver } from './engine-options.ts';
-import { databaseTime, leaseTime, renewalTime } from './leases.ts';
+import { leaseTime, renewalTime } from './leases.ts';
 import type { TaskLeases } from './task-leases.ts';
 
 /**
