@@ -196,15 +196,15 @@ function createCaller(own: ClientOptions) {
     const make = () => prepare(operation, input, options);
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
-    const { idempotent, result } = operation;
+    const { idempotent } = operation;
+    const result = options.head === true ? 'empty' : operation.result;
     const kind = { idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts, result };
     return attemptAll(make, kind, (response, url) => {
       const { status, headers } = response;
-      const expected = options.head === true ? 'empty' : result;
       if (status >= 300 && status !== operation.status) return throwRefusal(response, { url, now });
       // The body of an object is read by the caller.
-      if (expected === 'bytes') return { status, headers, value: response };
-      return readResult(expected, response, { url, now }, operation.shape).then((value) => ({ status, headers, value }));
+      if (result === 'bytes') return { status, headers, value: response };
+      return readResult(result, response, { url, now }, operation.shape).then((value) => ({ status, headers, value }));
     });
   }
 

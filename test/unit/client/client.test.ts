@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
 import { readAll, streamOf, type HttpResponse } from '../../../src/api/message.ts';
-import { storage } from '../../../src/api/storage.ts';
+import { storage as operations } from '../../../src/api/storage.ts';
 import { checkTransport, createClient, type ClientOptions } from '../../../src/client/client.ts';
 import { readSkew } from '../../../src/client/response.ts';
 import { backOff, readRetryAfter } from '../../../src/client/retry.ts';
@@ -14,12 +14,16 @@ type Answer = { status: number; headers?: Record<string, string>; body?: string 
 function setUp(answers: Answer[], options: Partial<ClientOptions> & { service?: 'compute' | 'storage' } = {}) {
   const sent: Outgoing[] = [];
   const waits: number[] = [];
+  const results: unknown[] = [];
   let signatures = 0;
   const client: ClientOptions = {
     endpoint: {
       service: options.service ?? 'compute',
       url: new URL('https://cloud.example.com/base/'),
-      authorize: () => Promise.resolve({ date: 'now', authorization: `signature ${(signatures += 1)}` }),
+      authorize: (result) => {
+        results.push(result);
+        return Promise.resolve({ date: 'now', authorization: `signature ${(signatures += 1)}` });
+      },
       roles: [],
       apiVersion: '~9',
     },
@@ -36,10 +40,11 @@ function setUp(answers: Answer[], options: Partial<ClientOptions> & { service?: 
   return {
     sent,
     waits,
+    results,
     retry: client.retry,
     endpoint: client.endpoint,
     compute: createClient(compute, client),
-    storage: createClient(storage, client),
+    storage: createClient(operations, client),
   };
 }
 
@@ -225,6 +230,15 @@ describe('what is sent', () => {
     const stored = setUp([{ status: 204 }], { endpoint: { ...endpoint, service: 'storage', roles: ['a', 'c'] } });
     await stored.storage.deleteObject({ account: 'demo', path: 'stor/a' });
     expect(stored.sent[0]?.headers['role']).toBe('a,c');
+  });
+
+  test('an object’s headers alone, over a connection and with an interruption like those of a result that is no download', async () => {
+    const reads: boolean[] = [];
+    const interruption = (isRead: boolean): undefined => void reads.push(isRead);
+    const { storage, results } = setUp([{ status: 200 }], { service: 'storage', interruption });
+    await storage.answer(operations.getObject, { account: 'demo', path: 'stor/a' }, { head: true });
+    await storage.getObject({ account: 'demo', path: 'stor/a' });
+    expect({ results, reads }).toEqual({ results: ['empty', 'bytes'], reads: [true, false] });
   });
 });
 
