@@ -112,12 +112,16 @@ const groups = [
     'transfer/download/(download|ranges)',
     'commands/stor/(engine|monitor|recorder|show)',
   ),
-  // Every command of `stor`; what few of them load is left out.
+  // Commands of `stor` that act on many files: `find`, `rm`, `get`, `put`, `sync`, `cp`, `mv`.
   group(
-    'stor',
-    'commands/stor/(?!copy-across|sync-watch)[a-z/-]+',
-    'transfer/(?!local/(?:watch-tree|whole-file)|[a-z]+/leftovers)[a-z/-]+',
+    'files',
+    'transfer/(manifest|snapshot/place|tar/header|local/one-file|upload/known)',
+    'transfer/sync/(backup|compare|decide|properties|steps|tree)',
+    'transfer/tree/(link|link-table|remove|trees)',
+    'commands/stor/(backup-dir|filters|link-known|local-places|nesting|put-once|put-target|rehearse|sides|skips|totals|unnoted-target)',
   ),
+  // `cp` and `mv`.
+  group('copy', 'commands/stor/(copy|copy-(?!across)[a-z]+|move)'),
 ];
 
 function group(name, ...files) {

@@ -182,5 +182,6 @@ export interface Noun {
   readonly summary: string;
   /** Heading above it in `cloud --help`. */
   readonly section: string;
-  readonly load: () => Promise<Group | AnyCommand>;
+  /** @param verb the word that follows the noun: a group may be returned with this command alone, if it has one of this name */
+  readonly load: (verb?: string) => Promise<Group | AnyCommand>;
 }

@@ -115,7 +115,7 @@ async function descend(nouns: readonly Noun[], found: Found, word: string, rest:
         rest,
       );
     found.path.push(noun.name);
-    found.node = await noun.load();
+    found.node = await noun.load(rest[0]);
     return true;
   }
   const parent = found.node as Group;

@@ -64,7 +64,7 @@ export const nouns: readonly Noun[] = [
     stor: {
       aliases: ['storage'],
       summary: 'Directories and objects of the object storage',
-      load: async () => (await import('./stor/index.ts')).stor,
+      load: async (verb) => (await import('./stor/index.ts')).loadStor(verb),
     },
     mpu: {
       aliases: ['uploads'],

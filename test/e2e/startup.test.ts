@@ -51,7 +51,9 @@ test.each([
   ['--help', 3],
   ['images list --help', 6],
   ['images list', 6],
+  ['stor ls', 8],
   ['stor ls --help', 9],
+  ['stor get --help', 14],
   ['jobs list --help', 11],
 ])('%s loads few files of the program: each takes a third of a millisecond', (line, most) => {
   const own = listLoaded(...line.split(' ')).filter((name) => /-[\w-]{8}\.js$/.test(name));
@@ -66,12 +68,13 @@ test('short output to a pipe needs no stream', () => {
 test('a TLS session is kept for one release of Node.js: what another made would be reported as a broken key', async () => {
   const folder = join(user.home, '.cache/cloud/tls');
   await user.json('images', 'list');
-  const [kept = ''] = readdirSync(folder);
+  const kept = readdirSync(folder);
   const hook = join(user.home, 'release.cjs');
   writeFileSync(hook, `Object.defineProperty(process, 'version', { value: 'v99.0.0' });`);
   execFileSync(process.execPath, ['--require', hook, program, 'images', 'list'], { env: user.env });
-  expect(readdirSync(folder)).toHaveLength(2);
-  expect(readdirSync(folder)).toContain(kept);
+  const both = readdirSync(folder);
+  expect(both).toHaveLength(kept.length + 1);
+  expect(both).toEqual(expect.arrayContaining(kept));
 });
 
 test('each place of the program keeps compiled code of its own, and what is old goes', () => {

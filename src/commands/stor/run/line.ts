@@ -1,4 +1,4 @@
-import { group, type AnyCommand, type Context } from '../../../cli/command.ts';
+import { group, type AnyCommand, type Context, type Group } from '../../../cli/command.ts';
 import { parsePlainLine, type Parsed } from '../../../cli/plain-line.ts';
 import { globalOptions } from '../../../cli/globals.ts';
 import { findChild } from '../../../cli/tree.ts';
@@ -6,7 +6,7 @@ import { UsageError, exitCodes, explain } from '../../../base/errors.ts';
 import { lazily } from '../../../base/lazily.ts';
 import type { World } from '../../../base/world.ts';
 import type { Output, Row } from '../../../output/kinds.ts';
-import { verbs } from '../verbs.ts';
+import { lineVerbs, loadVerbs } from '../verbs.ts';
 import { isGiven } from './touches.ts';
 import { splitWords } from './words.ts';
 
@@ -34,7 +34,7 @@ export interface ReadLine {
   readonly parsed: Parsed;
 }
 
-const all = group({ summary: '', commands: verbs });
+const loadAll = lazily(async () => group({ summary: '', commands: await loadVerbs(lineVerbs) }));
 
 /** Global options that have no effect here. */
 const harmless = new Set(['quiet', 'json', 'output', 'noInput']);
@@ -48,7 +48,7 @@ export async function readLine(text: string): Promise<ReadLine | undefined> {
   if (words[0] === 'cloud') words.shift();
   if (words[0] === 'stor') words.shift();
   if (words.length === 0) return undefined;
-  let node: AnyCommand | typeof all = all;
+  let node: AnyCommand | Group = await loadAll();
   const path: string[] = [];
   while (node.kind === 'group') {
     const [word = ''] = words.splice(0, 1);
