@@ -86,10 +86,10 @@ export interface Context {
   readonly remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   /** Login of the target account. */
   readonly account: string;
-  /** This context with another profile, stored or not; with `isAlone` no other source sets the connection and the identity. */
+  /** This context as with `--profile`, for a profile stored or not; with `isAlone` options do not set the connection and the identity either. */
   readonly withProfile: (profile: Profile, options?: { readonly isAlone: boolean }) => Context;
-  /** This context with the compute service of another datacenter of the cloud, signed by the same keys. */
-  readonly withUrl: (url: string) => Context;
+  /** This context with another value of an option, such as the URL of another datacenter: signed by the same keys. */
+  readonly withOption: (name: SettingName, value: string) => Context;
   /** Adds hints that depend on settings and the command line to an error; other errors are returned unchanged. */
   readonly refine: (error: unknown) => Promise<unknown>;
   /** The private keys of this machine, usable or not, including that of the settings. `onProblem` gets the reasons why others are missing. */

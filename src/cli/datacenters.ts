@@ -32,7 +32,7 @@ export interface Datacenter<C extends Context = Context> {
 /** Copies an invocation for another address. Copies property descriptors, because members are created when they are read. */
 function moveTo<C extends Context>(invocation: C, url: string): C {
   const { args, options } = Object.getOwnPropertyDescriptors(invocation) as Record<string, PropertyDescriptor | undefined>;
-  const members = Object.getOwnPropertyDescriptors(invocation.withUrl(url));
+  const members = Object.getOwnPropertyDescriptors(invocation.withOption('url', url));
   return Object.defineProperties({}, { ...members, ...(args && { args }), ...(options && { options }) }) as C;
 }
 

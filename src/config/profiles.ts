@@ -4,7 +4,7 @@ import { withLock } from '../base/lock.ts';
 import { nearest } from '../base/nearest.ts';
 import { findConfigProblem } from '../base/private-files.ts';
 import { readJsonFile, writeFileAtomically } from './files.ts';
-import { profileSettings, settings, type SettingName } from './settings.ts';
+import { profileSettings, settings, type SettingInputs, type SettingName } from './settings.ts';
 
 /** A named set of settings: an account of a cloud and how to reach it. */
 export interface Profile {
@@ -155,4 +155,15 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
       if (current() === name) rmSync(choice);
     },
   };
+}
+
+/** The sources of the settings of a command line. An empty name of a profile counts as none. */
+export function collectInputs(
+  profiles: Pick<Profiles, 'current' | 'read'>,
+  { options, env }: Pick<SettingInputs, 'options' | 'env'>,
+): SettingInputs {
+  const isNamed = (options.profile ?? '') !== '';
+  const chosen = options.profile ?? env['CLOUD_PROFILE'];
+  const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
+  return { options, env, profile: name === undefined ? undefined : profiles.read(name), isNamed };
 }

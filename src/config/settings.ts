@@ -141,7 +141,7 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** Preferences of the user that apply to every service; they are kept when a profile is written again. */
+/** Preferences of the user that apply to every service; all other settings belong to one service and user. */
 export const preferences = [
   'timeout',
   'maxTime',
@@ -164,12 +164,14 @@ export interface Sourced {
 
 export type Sources = Partial<Record<SettingName, Sourced>>;
 
-/** The sources of settings, in descending order of precedence. */
+/** The sources of settings. */
 export interface SettingInputs {
   /** Options of the command line. */
   options: Readonly<Partial<Record<SettingName, string>>>;
   env: Readonly<Record<string, string | undefined>>;
   profile: { name: string; values: Readonly<Partial<Record<SettingName, string>>> } | undefined;
+  /** The user named this profile for this command: variables set only preferences that the profile lacks. */
+  isNamed?: boolean;
 }
 
 /** Converts `storUrl` to the name of its option: `stor-url`. */
@@ -185,15 +187,20 @@ function firstOf(names: readonly string[], env: SettingInputs['env']): Sourced |
   return undefined;
 }
 
-/** The values of a setting in descending order of precedence: option, environment, profile, variables of older tools, default. */
-function listValues(name: SettingName, { options, env, profile }: SettingInputs): (Sourced | undefined)[] {
+/**
+ * The values of a setting in descending order of precedence: option, environment, profile, variables of older tools, default. A profile
+ * that the user named precedes the environment, which then sets preferences only.
+ */
+function listValues(name: SettingName, { options, env, profile, isNamed = false }: SettingInputs): (Sourced | undefined)[] {
   const setting: Setting = settings[name];
   const option = options[name];
   const held = setting.given !== 'option' ? profile?.values[name] : undefined;
+  const ofProfile = held === undefined ? undefined : { value: held, source: `profile ${profile?.name ?? ''}` };
+  const isIgnored = setting.env === undefined || (isNamed && !preferences.some((each) => each === name));
+  const ofEnvironment = isIgnored ? undefined : firstOf([setting.env], env);
   return [
     option === undefined ? undefined : { value: option, source: `option --${kebab(name)}` },
-    firstOf(setting.env === undefined ? [] : [setting.env], env),
-    held === undefined ? undefined : { value: held, source: `profile ${profile?.name ?? ''}` },
+    ...(isNamed ? [ofProfile, ofEnvironment] : [ofEnvironment, ofProfile]),
     // The variables of older tools belong together: mixed with a profile, they would sign as another user.
     profile === undefined ? firstOf(setting.legacy ?? [], env) : undefined,
     setting.default === undefined ? undefined : { value: setting.default, source: 'default' },
@@ -213,16 +220,6 @@ export function resolveSettings(inputs: SettingInputs): Sources {
     delete result[rank('keyId') < rank('keyFile') ? 'keyFile' : 'keyId'];
   }
   return result;
-}
-
-/** The variables of the environment that replace other values of a profile chosen by `--profile`. */
-export function findReplacing({ options, env, profile }: SettingInputs): string[] {
-  if (options.profile === undefined) return [];
-  const all: readonly (readonly [SettingName, Setting])[] = settingNames.map((name) => [name, settings[name]]);
-  return all.flatMap(([name, { env: variable = '' }]) => {
-    const [value, held] = [env[variable] ?? '', profile?.values[name] ?? ''];
-    return value === '' || held === '' || value === held || options[name] !== undefined ? [] : [variable];
-  });
 }
 
 /** Base directories of relative file names. */

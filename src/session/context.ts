@@ -4,10 +4,10 @@ import { storage } from '../api/storage.ts';
 import type { Context, GlobalValues, Voice } from '../cli/command.ts';
 import { pickSettings } from '../cli/globals.ts';
 import { findPaths, type Paths } from '../config/paths.ts';
-import { openProfiles, type Profile } from '../config/profiles.ts';
+import { collectInputs, openProfiles, type Profile } from '../config/profiles.ts';
 import type { Entry, Journal } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
-import { findReplacing, locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
+import { locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
@@ -36,12 +36,6 @@ function pickRequestLimits({ timeout, maxTime, retries }: SettingInputs['options
   };
 }
 
-/** The profile that the user chose, or the current one. */
-function readChosen(profiles: Context['profiles'], chosen: string | undefined): Profile | undefined {
-  const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
-  return name === undefined ? undefined : profiles.read(name);
-}
-
 /** How a command reports on stderr. */
 export interface Reporting {
   readonly fail: Context['fail'];
@@ -64,24 +58,15 @@ interface Given {
   readonly resumed?: Entry;
 }
 
-/** Where the settings come from. Warns if the environment replaces settings of the profile that `--profile` names. */
-function collectInputs(
-  profiles: Context['profiles'],
-  { env }: World,
-  globals: Globals,
-  given: Given,
-  warn: (message: string) => void,
-): SettingInputs {
+/** Where the settings come from. */
+function chooseInputs(profiles: Context['profiles'], { env }: World, globals: Globals, given: Given): SettingInputs {
+  const { profile } = given;
   const options = pickSettings(globals);
-  if (given.isAlone !== true) {
-    const inputs = { options, env, profile: given.profile ?? readChosen(profiles, options.profile ?? env['CLOUD_PROFILE']) };
-    const replacing = given.profile === undefined ? findReplacing(inputs) : [];
-    if (replacing.length > 0)
-      warn(`--profile ${options.profile}: the environment replaces settings of the profile: ${replacing.join(', ')}`);
-    return inputs;
+  if (given.isAlone === true) {
+    const added = given.resumed ? options : pickRequestLimits(options);
+    return { options: { ...given.options, ...added }, env: given.env ?? {}, profile };
   }
-  const added = given.resumed ? options : pickRequestLimits(options);
-  return { options: { ...given.options, ...added }, env: given.env ?? {}, profile: given.profile };
+  return profile === undefined ? collectInputs(profiles, { options, env }) : { options, env, profile, isNamed: true };
 }
 
 /** The journal of unfinished work, with the settings that its resumption needs. */
@@ -117,10 +102,10 @@ function createSwitches(
   given: Given,
   profiles: Context['profiles'],
   create: (world: World, globals: Globals, given: Given) => Context,
-): Pick<Context, 'withProfile' | 'withUrl' | 'goOn'> {
+): Pick<Context, 'withProfile' | 'withOption' | 'goOn'> {
   return {
     withProfile: (profile, chosen) => create(world, globals, { profile, isAlone: chosen?.isAlone ?? false }),
-    withUrl: (url) => create(world, { ...globals, url }, { ...given, options: { ...given.options, url } }),
+    withOption: (name, value) => create(world, { ...globals, [name]: value }, { ...given, options: { ...given.options, [name]: value } }),
     goOn: async ({ connection, cwd }, resumed) => {
       const { findProfile } = await import('./resumed.ts');
       const { options, env } = connection;
@@ -148,7 +133,7 @@ export function createContext(
   const profiles = openProfiles(paths.config, refuse('configuration'));
   const state = openState(paths.state, refuse('state folder'));
 
-  const inputs = lazily(() => collectInputs(profiles, world, globals, given, write('warning')));
+  const inputs = lazily(() => chooseInputs(profiles, world, globals, given));
   const settings = lazily((): Sources =>
     locateFiles(resolveSettings(inputs()), { home: world.home, cwd: world.cwd, profiles: `${paths.config}/profiles` }),
   );

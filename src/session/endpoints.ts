@@ -8,12 +8,13 @@ export class NoProfileError extends UsageError {}
 
 /** The error for a missing setting, with a hint how to set it in the profile, or how to create a profile. */
 export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
-  const profile = Object.values(settings).find(({ source }) => source.startsWith('profile '));
-  if (profile) {
-    const chosen = profile.source.slice('profile '.length);
-    return new UsageError(`${profile.source} has no ${words}`, {
-      hint: `cloud profile edit ${chosen} --${kebab(name)} ${settingTable[name].placeholder}`,
-    });
+  const found = Object.values(settings).find(({ source }) => source.startsWith('profile '));
+  const profile = found?.source.slice('profile '.length) ?? settings.profile?.value;
+  if (profile !== undefined) {
+    const line = `cloud profile edit ${profile} --${kebab(name)} ${settingTable[name].placeholder}`;
+    const isNamed = settings.profile?.source.startsWith('option ') === true;
+    const hint = isNamed ? `${line}\nwith --profile, ${settingTable[name].env} has no effect` : line;
+    return new UsageError(`profile ${profile} has no ${words}`, { hint });
   }
   return new NoProfileError(`no ${words} is known: there is no profile yet`, {
     hint: 'create a profile interactively: cloud profile create NAME\nor try everything on this machine: cloud local start',

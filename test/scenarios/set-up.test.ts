@@ -36,7 +36,44 @@ test('a profile keeps absolute paths and roles, explains itself, and its exports
     'export CLOUD_PROFILE=one; eval "$(cloud env two)"; cloud profile get --explain -o tsv -H --columns setting; cloud profile get --explain --profile one -o tsv',
   );
   expect(mixed.stdout.split('\n').slice(0, 5)).toEqual(['profile', 'account', 'keyId', 'url', 'apiVersion']);
-  expect(mixed.stderr).toBe('--profile one: the environment replaces settings of the profile: CLOUD_URL\n');
+  expect(mixed.stderr).toBe('');
+});
+
+test('--profile comes before the environment: variables of another place set neither service nor user, in no command', async () => {
+  const { account, caFile, computeUrl, keyFile, storUrl } = user.local;
+  const there = ['--account', account, '--ca', caFile ?? '', '--key-file', keyFile];
+  await user.here(['profile', 'create', 'whole', '--url', computeUrl, '--stor-url', storUrl, ...there]);
+  await user.here(['profile', 'create', 'half', '--no-test', '--url', computeUrl, ...there]);
+  const elsewhere = 'https://127.0.0.1:1';
+  const variables = {
+    CLOUD_ACCOUNT: 'stranger',
+    CLOUD_USER: 'stranger',
+    CLOUD_ROLE: 'stranger',
+    CLOUD_KEY_ID: md5,
+    CLOUD_CA: '/none',
+    CLOUD_RETRIES: '0',
+  };
+  const env = { ...variables, CLOUD_URL: elsewhere, CLOUD_STOR_URL: elsewhere };
+  const run = (...words: string[]) => user.here(words, { env });
+  expect(await run('keys', 'list', '--profile', 'whole')).toMatchObject({ code: 0, stderr: '' });
+  expect(await run('--profile=whole', 'stor', 'mkdir', 'named')).toMatchObject({ code: 0 });
+  expect(await run('__complete', 'path', 'na', '--profile', 'whole', 'stor', 'ls')).toMatchObject({ stdout: 'named/\tdirectory\n' });
+  expect(await run('doctor', '--profile', 'whole')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('stranger') as string });
+  expect(await run('profile', 'create', 'another', '--url', computeUrl, ...there)).toMatchObject({ code: 0 });
+  for (const words of [['--profile', 'half'], ['half']]) {
+    const shown = await run('profile', 'get', '--explain', '-j', ...words);
+    expect(shown.stdout).not.toMatch(/stranger|127\.0\.0\.1:1"|storUrl/);
+    expect(shown.stdout).toContain('environment CLOUD_RETRIES');
+  }
+  expect(await run('stor', 'ls', '--profile', 'half')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /profile half has no .*\nhint: cloud profile edit half --stor-url URL\n.*CLOUD_STOR_URL has no effect/,
+    ) as string,
+  });
+  expect(await run('stor', 'ls', '--profile', 'half', '--stor-url', storUrl)).toMatchObject({ code: 0 });
+  const current = await user.here(['profile', 'get', '--explain', '-j'], { env: { ...env, CLOUD_PROFILE: 'whole' } });
+  expect(current.stdout).toContain('environment CLOUD_STOR_URL');
 });
 
 test.each([

@@ -42,7 +42,7 @@ export const scripting: Guide = {
     {
       title: 'Settings',
       blocks: [
-        'Environment variables can replace every setting of a profile: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`. `cloud env` prints those of a profile; `cloud profile get --explain` shows the source of each value.',
+        'Environment variables can replace every setting of the current profile: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`. With `--profile NAME` they do not: service, user and key are those of the profile or of options, and variables set only limits, retries and output defaults that the profile lacks. `cloud env` prints those of a profile; `cloud profile get --explain` shows the source of each value.',
         { lines: ['eval "$(cloud env)"', 'cloud profile get --explain'] },
         'In scripts, always give the output format (`-o`, `-j`, `--jq`), because a profile, or `CLOUD_OUTPUT` and `CLOUD_COLUMNS`, can change the default format of lists and records. Errors, notes and commands without output are not affected. A relative key file in an option or variable is relative to the current directory, in a profile relative to the profile; `~` is the home directory.',
       ],

@@ -46,6 +46,9 @@ export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly 
     section('CONNECTION OPTIONS', printOptions(settingOptions())),
     section(
       'ENVIRONMENT',
+      paragraph(
+        'Options take precedence over these variables, and the variables over the current profile. With `--profile`, the profile takes precedence: of the variables that follow, only those for limits, retries, parallel transfers and output defaults are used then, where the profile has no value.',
+      ),
       printEnvironment(),
       entry(
         `${bold('PAGER')}, ${bold('CLOUD_PAGER')}`,

@@ -1,8 +1,8 @@
 import type { Context, Noun } from '../../cli/command.ts';
 import { askOnce, openCache } from '../../config/cache.ts';
 import { findPaths } from '../../config/paths.ts';
-import { openProfiles } from '../../config/profiles.ts';
-import { resolveIdentity, resolveSettings, type SettingInputs, type SettingName } from '../../config/settings.ts';
+import { collectInputs, openProfiles } from '../../config/profiles.ts';
+import { resolveIdentity, resolveSettings, type SettingInputs } from '../../config/settings.ts';
 import { escapeControl, hasControl } from '../../output/escape.ts';
 import { createWriter } from '../../output/writer.ts';
 import type { World } from '../../base/world.ts';
@@ -13,8 +13,6 @@ import { readGivenSettings } from './line.ts';
 const timeoutMs = 2000;
 /** How long a cached response is used, milliseconds: about as long as somebody keeps pressing Tab. */
 const freshness = 10_000;
-
-type Settings = Partial<Record<SettingName, string>>;
 
 /** What a completion needs from the program. */
 interface Program {
@@ -52,13 +50,6 @@ function hurry(world: World, ended: AbortSignal): World {
   };
 }
 
-function resolveInputs({ env }: World, options: Settings, config: string): SettingInputs {
-  const profiles = openProfiles(config);
-  const chosen = options.profile ?? env['CLOUD_PROFILE'];
-  const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
-  return { options, env, profile: name === undefined ? undefined : profiles.read(name) };
-}
-
 /** The account, and an id of the connection and identity: cached responses are used under the same id only. */
 function describeConnection(inputs: SettingInputs): { account: string; id: string } {
   const values = resolveSettings(inputs);
@@ -72,7 +63,7 @@ function createQuestion(world: World, { nouns, open }: Program): { question: Que
   const [typed = '', ...words] = world.argv.slice(2);
   const given = readGivenSettings(words);
   const paths = findPaths(world.env, world.home);
-  const { account, id } = describeConnection(resolveInputs(world, given, paths.config));
+  const { account, id } = describeConnection(collectInputs(openProfiles(paths.config), { options: given, env: world.env }));
   const cache = openCache({ top: paths.cache, name: 'completion', connection: id, now: world.now, freshness, refuse: () => undefined });
   let opened: Promise<Opened> | undefined;
   const globals = { ...given, timeout: `${timeoutMs}ms`, retries: '0', quiet: true, verbose: 0, curl: false };

@@ -37,16 +37,7 @@ const usualTimeout = 60_000;
 
 /** The same context without retries unless the user set a number of them: a retry would hide a failure. */
 function withoutRetries(invocation: Context): Context {
-  const { settings, profiles, settingGiven, world } = invocation;
-  const resolved = settings();
-  if (resolved.retries?.source !== 'default') return invocation;
-  const name = settingGiven('profile') ?? world.env['CLOUD_PROFILE'] ?? profiles.current();
-  // Variables of older tools apply only when no profile is in use; that is why all resolved values are copied then.
-  const values =
-    name === undefined || name === ''
-      ? Object.fromEntries(Object.entries(resolved).map(([setting, { value }]) => [setting, value]))
-      : profiles.read(name).values;
-  return invocation.withProfile({ name: name ?? 'conformance', values: { ...values, retries: '0' } });
+  return invocation.settings().retries?.source === 'default' ? invocation.withOption('retries', '0') : invocation;
 }
 
 function toBody({ body, json }: Given): { body?: Body; headers: Headers } {

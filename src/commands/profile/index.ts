@@ -185,7 +185,7 @@ const fish = {
 export const env = command({
   summary: 'Print a profile as shell exports',
   description:
-    'The exports include CLOUD_PROFILE, so that a setting that the profile lacks does not come from the current profile. They take precedence over --profile and cloud profile use.',
+    'The exports include CLOUD_PROFILE, so that a setting that the profile lacks does not come from the current profile. They take precedence over cloud profile use, and --profile over them.',
   arguments: { profile: maybe('Name; default: the current profile', { values: 'profile' }) },
   options: {
     shell: choice('Shell that reads the output; default sh', ['sh', 'bash', 'zsh', 'fish'], { placeholder: 'NAME' }),

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findPaths } from '../../../src/config/paths.ts';
 import { openProfiles } from '../../../src/config/profiles.ts';
-import { findReplacing, readFlag, resolveIdentity, resolveSettings, type SettingInputs } from '../../../src/config/settings.ts';
+import {
+  preferences,
+  readFlag,
+  resolveIdentity,
+  resolveSettings,
+  settingNames,
+  settings,
+  type SettingInputs,
+} from '../../../src/config/settings.ts';
 
 const profile = { name: 'work', values: { url: 'https://profile', account: 'jill', keyId: 'aa', keyFile: '/k' } };
 const resolve = (inputs: Partial<SettingInputs>) => resolveSettings({ options: {}, env: {}, profile: undefined, ...inputs });
@@ -42,12 +50,28 @@ describe('where a setting comes from', () => {
     expect(identity({ options: { account: 'bob' } })).toEqual({ signer: 'bob', target: 'bob' });
   });
 
-  test('variables that replace other values of a profile chosen by --profile are known', () => {
-    const env = { CLOUD_URL: 'https://env', CLOUD_ACCOUNT: 'jill', CLOUD_KEY_ID: '', CLOUD_USER: 'bob', CLOUD_KEY_FILE: '/other' };
-    const find = (options: SettingInputs['options']) => findReplacing({ options, env, profile });
-    expect(find({ profile: 'work' })).toEqual(['CLOUD_KEY_FILE', 'CLOUD_URL']);
-    expect(find({ profile: 'work', url: 'https://option' })).toEqual(['CLOUD_KEY_FILE']);
-    expect(find({})).toEqual([]);
+  describe('with a profile that --profile names', () => {
+    const options = { profile: 'work' };
+    const named = (inputs: Partial<SettingInputs>) => resolve({ options, profile, isNamed: true, ...inputs });
+
+    test('no variable changes which service and user a command is for, not even where the profile has no value', () => {
+      const all = settingNames.filter((name) => !preferences.some((each) => each === name) && name !== 'profile');
+      const env = Object.fromEntries(all.map((name) => [settings[name].env, 'other']));
+      const usual = { retries: '9', timeout: '60s', signWindow: '0', apiVersion: '~9||~8' };
+      const values = Object.fromEntries(Object.entries(named({ env })).map(([name, { value }]) => [name, value]));
+      expect(values).toEqual({ profile: 'work', ...profile.values, ...usual });
+      expect(named({ env, options: { ...options, url: 'https://option' } }).url?.source).toBe('option --url');
+      expect(resolveIdentity({ options, env, profile, isNamed: true })).toEqual({ signer: 'jill', target: 'jill' });
+    });
+
+    test('variables set the preferences that it lacks', () => {
+      const env = { CLOUD_RETRIES: '3', CLOUD_OUTPUT: 'json' };
+      const own = { ...profile, values: { ...profile.values, retries: '5' } };
+      expect(named({ env, profile: own })).toMatchObject({
+        retries: { value: '5', source: 'profile work' },
+        defaultOutput: { value: 'json', source: 'environment CLOUD_OUTPUT' },
+      });
+    });
   });
 
   test('a flag is true or false and nothing else', () => {
