@@ -275,6 +275,12 @@ describe('the life of a service', () => {
       expect(await sandbox.here(['local', 'reset', '-y'])).toMatchObject({ code: 0 });
       expect(await sandbox.json('images', 'list', '--key-file', join(sandbox.home, 'key'))).toEqual([]);
       await sandbox.here(['local', 'stop']);
+      const again = await sandbox.here([...start, ...words]);
+      const { dataDir } = info;
+      expect(again.stderr).toContain(
+        `--empty has no effect on the data in ${dataDir}; to delete it and begin without samples: cloud local reset -y\n`,
+      );
+      await sandbox.here(['local', 'stop']);
       expect(await sandbox.json('local', 'seed')).toEqual({ images: 11, packages: 10, instances: 8 });
       expect(await sandbox.json('local', 'seed')).toEqual({ images: 0, packages: 0, instances: 0 });
     } finally {

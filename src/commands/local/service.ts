@@ -2,7 +2,7 @@ import type { LocalService } from '../../server/local.ts';
 import type { Replay } from '../../server/recording/replay.ts';
 import { kebab } from '../../config/settings.ts';
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
 import { command, type Context } from '../../cli/command.ts';
@@ -10,6 +10,7 @@ import { readInput, resolvePath } from '../../cli/input.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { choice, duration, filePath, flag, folderPath, number, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
@@ -142,6 +143,13 @@ export async function readReplay({ world }: Context, options: ServeOptions): Pro
   return openReplay(resolvePath(world, options.replay));
 }
 
+/** Says before a start that --empty changes nothing, because there is data; undefined otherwise. */
+export function describeKept(dataDir: string, { data, empty }: Pick<ServeOptions, 'data' | 'empty'>): string | undefined {
+  if (!empty || !existsSync(join(dataDir, 'cloud.db'))) return undefined;
+  const line = `cloud local reset -y${data === undefined ? '' : ` --data ${quoteShell(dataDir)}`}`;
+  return `--empty has no effect on the data in ${dataDir}; to delete it and begin without samples: ${line}`;
+}
+
 /** Starts both services in this process. */
 export async function openService(invocation: Context, options: ServeOptions, log: (line: string) => void) {
   const { startLocal } = await import('../../server/local.ts');
@@ -195,6 +203,8 @@ export const serve = command({
   run: async (invocation) => {
     const { options, world } = invocation;
     const { add: log, flush } = openLog(invocation, dataDirOf(invocation, options.data));
+    const kept = describeKept(dataDirOf(invocation, options.data), options);
+    if (kept !== undefined) log(kept);
     const { service, instance } = await openService(invocation, options, log);
     const { close, tried } = service;
     let running = describeRunning(service, instance, world);

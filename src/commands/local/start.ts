@@ -17,7 +17,7 @@ import { isHeld } from './holder.ts';
 import { accountProfileOf, checkProfile, writeProfiles } from './profile.ts';
 import { logFileOf } from './log-file.ts';
 import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
-import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
+import { dataDirOf, describeKept, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
 import { noteStarted } from './scratch.ts';
 import { stopProcess, uninterrupted } from './stop.ts';
 
@@ -171,6 +171,7 @@ export const start = command({
     if (asked !== undefined)
       for (const name of [asked, ...options.addAccount.map((login) => accountProfileOf(asked, login))])
         checkProfile(invocation, name, dataDir);
+    const kept = describeKept(dataDir, options);
     const found = await findRunning(world, dataDir);
     const { running, isNew } =
       found === undefined
@@ -186,6 +187,7 @@ export const start = command({
         ? `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`
         : `Already running${given.length > 0 ? '; options apply only at the start' : ''}`,
     );
+    if (kept !== undefined && isNew) note(kept);
     if (options.replay !== undefined && isNew)
       note(`Replaying the recording; to stop: cloud local stop --data ${dataDir} && cloud local reset -y --data ${dataDir}`);
     const difference = isNew ? undefined : describeDifference(running);
