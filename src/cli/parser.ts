@@ -73,12 +73,15 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
   } else {
     const added = add(kebab(name), name, ' <value>');
     if (option.inOrder === true)
-      added.argParser((value, previous: Placed<unknown>[] | undefined) => [
-        ...(previous ?? []),
-        { at: count(), value: readValue(name, option, value) },
-      ]);
+      added.argParser((value, previous: Placed<unknown>[] | undefined) => {
+        assertGiven(name, option, value, isOwn);
+        return [...(previous ?? []), { at: count(), value: readValue(name, option, value) }];
+      });
     else if (option.kind === 'list')
-      added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
+      added.argParser((value, previous: unknown[] | undefined) => {
+        assertGiven(name, option, value, isOwn);
+        return [...(previous ?? []), readValue(name, option, value)];
+      });
     else
       added.argParser((value, previous: unknown) => {
         assertGiven(name, option, value, isOwn);

@@ -75,6 +75,11 @@ test.each([
   ['keys', 'create', 'key.pub', '--name', ''],
   ['stor', 'put', 'key.pub', 'x', '--type', ''],
   ['local', 'start', '--host', ''],
+  ['images', 'update', 'web', '--tag', ''],
+  ['stor', 'put', 'key.pub', 'x', '--meta', ''],
+  ['stor', 'find', 'x', '--exclude', ''],
+  ['jobs', 'run', '--map', 'wc', '--asset', ''],
+  ['jobs', 'run', '--map', ''],
 ])('cloud %s %s: an empty value is no option left out', async (...words) => {
   const { code, stderr } = await user.here(words);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`: ${words.at(-2)}: the value is empty\nhint: probably an unset variable`)]);

@@ -89,9 +89,9 @@ test('a path that is named itself is left out by its name; find --delete keeps d
 test('a filter that would not leave out what was meant deletes nothing', async () => {
   user.write('latin', Buffer.from('caf\u00e9.gz\n', 'latin1'));
   const refused: [words: string[], message: string][] = [
-    [['--exclude', ''], '--exclude has an empty pattern'],
+    [['--exclude', ''], '--exclude: the value is empty'],
     [['--exclude', './'], '--exclude has an empty pattern'],
-    [['--include', ''], '--include has an empty pattern'],
+    [['--include', '/'], '--include has an empty pattern'],
     [['--exclude', '[z-a]'], 'is not a pattern'],
     [['--exclude-from', 'latin'], '--exclude-from latin, line 1: not UTF-8'],
     [['--exclude-from', 'absent'], 'absent: '],
