@@ -140,7 +140,7 @@ export type Result = Output & { readonly afterwards?: () => Promise<unknown> };
 export interface Command<A extends Arguments = Arguments, O extends Options = Options> extends Described {
   readonly kind: 'command';
   readonly arguments: A;
-  /** The arguments in the usage line, if the declared ones are not sufficient: `FILE... PATH`. */
+  /** The arguments in the usage line, if the declared ones are not sufficient: `FILE... TARGET`. */
   readonly usage?: string;
   readonly options: O;
   readonly examples: readonly Example[];

@@ -221,7 +221,7 @@ describe('the command line', () => {
     [['api', 'my'], '"my" does not begin with a slash'],
     [['api', 'https://cloud.example.com/jill/keys?x=1'], 'is a URL, not a path', "cloud api GET '/jill/keys?x=1'"],
     [['api', 'call', 'get'], 'missing argument PATH', 'cloud api GET /my'],
-    [['stor', 'put', '-r', 'my photos'], 'missing argument PATH', "cloud stor put -r 'my photos' NAME"],
+    [['stor', 'put', '-r', 'my photos'], 'missing argument TARGET', "cloud stor put -r 'my photos' TARGET"],
     [['stor', 'cp', 'a', 'b', 'my photos'], '/my photos: no such directory', "cloud stor mkdir -p '/demo/stor/my photos'"],
     [['--frobnicate'], 'unknown option --frobnicate', 'cloud --help'],
     [['keys', '--jsno'], 'unknown option --jsno', 'did you mean --json?'],

@@ -91,7 +91,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
     'to create the parent directories: cloud stor put -p docs/a.txt nodir/x',
   ],
   ['--profile local stor cp docs stor:y', 'docs is a directory', 'to upload a tree: cloud --profile local stor cp -r docs stor:y'],
-  ['stor put docs/a.txt', 'missing argument PATH', 'cloud stor put docs/a.txt NAME'],
+  ['stor put docs/a.txt', 'missing argument TARGET', 'cloud stor put docs/a.txt TARGET'],
   ['stor put nothere x', 'HOME/nothere: no such file or directory', 'ls HOME'],
   [
     'stor put docs/a.txt x --if-match no',

@@ -86,7 +86,9 @@ export const copy = command({
   summary: 'Copy files, objects and trees to, from and within the object storage',
   description:
     'Paths that begin with stor: are in the object storage, others are local; - is stdin or stdout. If no path begins with stor:, all are in the object storage. Copies within the object storage are snap-links: no bytes are sent, and a later change of one does not change the other; new ones get the role tags of the directory they are in. PROFILE/stor:PATH is a path at the service of a profile: between two services, objects are copied through this machine.',
-  arguments: { path: some('Files, objects or, with -r, directories, followed by the target', { values: 'file-or-path' }) },
+  arguments: {
+    path: some('Files, objects or, with -r, directories, followed by TARGET: a new name, or a directory', { values: 'file-or-path' }),
+  },
   usage: 'SOURCE... TARGET',
   options: copyOptions,
   run: async (invocation) => {

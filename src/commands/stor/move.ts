@@ -87,7 +87,7 @@ export const move = command({
   summary: 'Move or rename objects and trees',
   description:
     'Each object is linked to its new name, then the old name is deleted. After an interruption, each object has one or both names; to resume, repeat the command with -T. A tree moved to an existing directory is merged into it. An object that would replace a different one is not moved, and is reported. Role tags and headers are kept.',
-  arguments: { path: some('Objects or directories, followed by the target', { values: 'path' }) },
+  arguments: { path: some('Objects or directories, followed by TARGET: a new name, or a directory', { values: 'path' }) },
   usage: 'SOURCE... TARGET',
   options: moveOptions,
   run: async (invocation) => {

@@ -121,11 +121,11 @@ export const put = command({
   description:
     'The MD5 of each stored object is compared with the MD5 of the bytes that were read. Files of 128 MiB and more are sent in concurrent parts (up to 512 MiB in one request if the connection is fast). To resume an interrupted upload, repeat the command: parts already stored are not sent again. The modification time is stored in m-mtime. In trees, symbolic links to files inside the tree are followed; others are skipped and counted, see --links. With --link-known, a file of 128 KiB or more that an earlier run with this option stored becomes a link to that object, provided that the service reports it unchanged.',
   arguments: {
-    file: many('Files or, with -r, directories, followed by the path of the object or directory to store them in; - for stdin', {
+    file: many('Files or, with -r, directories, followed by TARGET: a new name, or a directory; - for stdin', {
       values: 'file-or-path',
     }),
   },
-  usage: 'FILE... PATH',
+  usage: 'FILE... TARGET',
   options: {
     recursive: flag('Upload directories recursively', { short: 'r' }),
     parents: flag('Create missing parent directories', { short: 'p' }),
@@ -151,8 +151,8 @@ export const put = command({
   run: async (invocation) => {
     const { args, options, account, world, resumed } = invocation;
     if (args.file.length < 2 && !resumed) {
-      throw new UsageError('missing argument PATH', {
-        hint: `cloud stor put ${options.recursive ? '-r ' : ''}${quoteShell(args.file[0] ?? '')} NAME`,
+      throw new UsageError('missing argument TARGET', {
+        hint: `cloud stor put ${options.recursive ? '-r ' : ''}${quoteShell(args.file[0] ?? '')} TARGET`,
       });
     }
     const target = args.file.at(-1) ?? '';
