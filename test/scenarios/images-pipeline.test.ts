@@ -63,18 +63,18 @@ test(
   { timeout: 240_000 },
   async () => {
     const moments = [
-      ['1.1.0', ['createimagefrommachine', 'stall:0'], []],
-      ['1.1.1', ['getimage', '503'], []],
-      ['1.1.2', ['exportimage', 'stall:0'], []],
-      ['1.1.3', ['getobject', 'stall:1'], []],
-      ['1.1.4', ['getimage', '503'], ['--data', 'east']],
-      ['1.1.5', ['createimagefrommachine', 'stall:0'], [], 'SIGINT'],
-      ['1.1.6', ['exportimage', 'stall:0'], [], 'SIGINT'],
+      ['1.1.0', 0, ['createimagefrommachine', 'stall:0'], []],
+      ['1.1.1', 1, ['getimage', '503'], []],
+      ['1.1.2', 2, ['exportimage', 'stall:0'], []],
+      ['1.1.3', 3, ['getobject', 'stall:1'], []],
+      ['1.1.4', 4, ['getimage', '503'], ['--data', 'east']],
+      ['1.1.5', 0, ['createimagefrommachine', 'stall:0'], [], 'SIGINT'],
+      ['1.1.6', 2, ['exportimage', 'stall:0'], [], 'SIGINT'],
     ] as const;
-    for (const [version, fault, data, signal] of moments) {
+    for (const [version, done, fault, data, signal] of moments) {
       await killAtFault(user, pipeline(version, '--to', 'east'), fault, data.length > 0 ? data : ['--data', 'west'], signal);
       expect(await user.json('resume')).toMatchObject([
-        { kind: 'images', source: machine, target: `web@${version}`, state: 'interrupted' },
+        { kind: 'images', source: machine, target: `web@${version}`, state: 'interrupted', done },
       ]);
       const resumed = await user.here(['resume', '--all']);
       expect([version, resumed.code, resumed.stderr]).toEqual([version, 0, expect.stringContaining(`import web@${version}: done (east)`)]);

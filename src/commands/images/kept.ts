@@ -16,6 +16,16 @@ function addHint(error: CloudError, id: string): CloudError {
   return setHint(error, hint);
 }
 
+/** Notes each result when it arrives, unless an earlier run did: `cloud resume` shows how many steps are done. */
+async function* noteSteps<T>(entry: Entry, steps: AsyncIterable<T>): AsyncGenerator<T> {
+  let count = 0;
+  for await (const step of steps) {
+    const key = `step ${(count += 1)}`;
+    if (entry.find(key) === undefined) entry.note(key, '');
+    yield step;
+  }
+}
+
 /** Runs work and yields its results; after an interrupt or a temporary failure, `cloud resume` can resume it. */
 export async function* keepInJournal<T>(
   { journal }: Pick<Context, 'journal'>,
@@ -26,7 +36,7 @@ export async function* keepInJournal<T>(
   // False until the end: a consumer that stops early leaves the entry in the journal.
   let isOver = false;
   try {
-    yield* run(entry);
+    yield* noteSteps(entry, run(entry));
     isOver = true;
   } catch (error) {
     isOver = !((entry.isResumed && isOfAccess(error)) || (await mayGoOn(error)));
