@@ -35,7 +35,8 @@ async function storeAll(store: Store, source: FileSource): Promise<Map<string, s
     for (const upload of source.uploads) contents.set(upload.path, await storeFile(store, source, upload));
     return contents;
   } catch (error) {
-    await discardContents(store, contents.values());
+    const rows = [...contents.values()].map((content) => ({ content }));
+    await discardContents(store, rows);
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { isUuid } from '../../base/uuid.ts';
 import { creationCodes } from '../faults/failure.ts';
 import { writeBoth } from '../http/common-headers.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { discardContents } from '../storage/garbage.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
 import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow } from '../store/schema.ts';
@@ -108,7 +109,7 @@ async function finish({ image, machine, due }: ImageCreationRow, store: Store): 
     return true;
   });
   // Another request was faster, or the image has been deleted.
-  if (!isTaken && file.content !== null) await store.bytes.remove(file.content);
+  if (!isTaken) await discardContents(store, [file]);
 }
 
 /**

@@ -7,7 +7,7 @@ import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { newestVersion } from '../http/version.ts';
-import { releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
+import { discardContents, releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { describeStored, findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
@@ -117,7 +117,7 @@ async function writeFiles(row: ImageRow, path: string, call: Call): Promise<Targ
     });
     await removeGarbage(store, garbage);
   } catch (error) {
-    if (error instanceof ApiError) await store.bytes.remove(manifest.id);
+    if (error instanceof ApiError) await discardContents(store, [{ content: manifest.id }]);
     throw error;
   }
   return target;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { streamOf, type ByteStream } from '../../api/message.ts';
+import { discardContents } from '../storage/garbage.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -41,7 +42,7 @@ async function storeImageFile(store: Store, body: ByteStream, compression: strin
 export async function storeRecorded(store: Store, body: ByteStream, files: string, refuse: () => Error): Promise<ImageFile> {
   const stored = await storeImageFile(store, body, fileOf({ files }).compression ?? 'none');
   if (isDeepStrictEqual(JSON.parse(stored.files), JSON.parse(files))) return stored;
-  await store.bytes.remove(stored.content);
+  await discardContents(store, [stored]);
   throw refuse();
 }
 

@@ -3,6 +3,7 @@ import type { compute } from '../../api/compute.ts';
 import { ApiError } from '../../base/errors.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { openPeer } from '../peers/client.ts';
+import { discardContents } from '../storage/garbage.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { makeImageFile, storeRecorded, type ImageFile } from './image-file.ts';
 import { insertImage } from './image-limit.ts';
@@ -103,7 +104,7 @@ export const importImageFromDatacenter: Handler<typeof compute.importImageFromDa
     }
     await insertImages(call, rows);
   } catch (error) {
-    for (const { content } of rows) if (error instanceof ApiError && content !== null) await store.bytes.remove(content);
+    if (error instanceof ApiError) await discardContents(store, rows);
     throw error;
   }
   return new Answer(showImage(rows.at(-1) ?? image, call), { headers: { location: `/${account.login}/images/${id}` } });

@@ -50,15 +50,18 @@ async function writeFiles(store: Store, job: JobRow, done: number, signal?: Abor
     },
   ];
   const files: File[] = [];
-  const discard = (): Promise<void> =>
-    discardContents(
-      store,
-      files.map(({ bytes: { id } }) => id),
-    );
-  return undoOnFailure(discard, async () => {
-    for (const { name, type, body } of contents) files.push({ name, type, bytes: await bytes.writeCompressed(body) });
-    return files;
-  });
+  return undoOnFailure(
+    () => discardFiles(store, files),
+    async () => {
+      for (const { name, type, body } of contents) files.push({ name, type, bytes: await bytes.writeCompressed(body) });
+      return files;
+    },
+  );
+}
+
+function discardFiles(store: Store, files: readonly File[]): Promise<void> {
+  const rows = files.map(({ bytes }) => ({ content: bytes.id }));
+  return discardContents(store, rows);
 }
 
 /** Puts the archive files into the directory of the job, as a PUT would. Files that cannot be stored are left out and reported. */
@@ -154,7 +157,7 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number, sign
   const files = await writeFiles(store, seen, now, signal);
   const directory = jobDirectory(job.account.login, job.id);
   const outcome = await store.writeEntry((transaction) => writeDone(transaction, { job, directory, files, now, seen }));
-  for (const { bytes } of outcome?.leftOut ?? files) await store.bytes.remove(bytes.id);
+  await discardFiles(store, outcome?.leftOut ?? files);
   await removeGarbage(store, outcome?.garbage ?? []);
   return { isDone: outcome !== undefined, missing: outcome?.told ?? [] };
 }

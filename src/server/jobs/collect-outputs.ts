@@ -3,6 +3,7 @@ import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { createPauses } from '../../base/pauses.ts';
 import { findAccount } from '../access/accounts.ts';
+import { discardContents } from '../storage/garbage.ts';
 import { ensureDirectory, findEntry } from '../storage/entries.ts';
 import { chooseObjectHeaders, readCopies } from '../storage/headers.ts';
 import { parentOf, placeOfAbsolute, type Place } from '../storage/paths.ts';
@@ -201,7 +202,7 @@ export async function collectOutputs(
     }
     return collected;
   } catch (error) {
-    for (const { content } of [...collected.objects, ...collected.named]) if (content !== null) await store.bytes.remove(content);
+    await discardContents(store, [...collected.objects, ...collected.named]);
     if (error instanceof ApiError) return failOutput(path, error);
     if (error instanceof OutputsTooLarge) return { code: 'UserTaskError', message: error.message };
     if (error instanceof BrokenEmission) return { code: 'UserTaskError', message: `the outputs of the task: ${error.message}` };

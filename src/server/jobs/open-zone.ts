@@ -57,11 +57,7 @@ async function failInit(
     await putObjects(transaction, objects, now());
     return true;
   });
-  if (!isStored)
-    await discardContents(
-      store,
-      (traces.objects ?? []).flatMap(({ content }) => content ?? []),
-    );
+  if (!isStored) await discardContents(store, traces.objects ?? []);
   return {
     code: 'TaskInitError',
     message: ending.limit === undefined ? `init command ${describeEnding(ending)}` : `init command: ${ending.limit}`,

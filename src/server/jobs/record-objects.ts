@@ -45,10 +45,10 @@ function listObjects(result: Result): readonly NewObject[] {
   return 'failure' in result ? (result.failure.objects ?? []) : [];
 }
 
-/** Ids of the contents that were stored for a result. */
-export function listContents(result: Result): string[] {
+/** All objects that were stored for a result. */
+export function listStored(result: Result): NewObject[] {
   const named = result.kind === 'output' ? result.output.named : [];
-  return [...listObjects(result), ...named].flatMap(({ content }) => content ?? []);
+  return [...listObjects(result), ...named];
 }
 
 /**
@@ -110,13 +110,13 @@ export async function putNamed(transaction: Transaction<Schema>, named: readonly
 
 /**
  * Finds objects that cannot be stored at their paths before anything is written, so that only the task concerned fails.
- * @returns the results that can be recorded, and the contents that nothing refers to
+ * @returns the results that can be recorded, and the objects whose contents nothing refers to
  */
 export async function settleObjects(
   transaction: Transaction<Schema>,
   results: readonly Result[],
   settings: ServiceSettings,
-): Promise<{ settled: Result[]; unused: string[] }> {
+): Promise<{ settled: Result[]; unused: NewObject[] }> {
   const obstacles = new Map<string, string>();
   for (const [parent, group] of groupBy(results.flatMap(listObjects), ({ place }) => place.parent)) {
     const above = group[0] && parentOf(group[0].place);
@@ -125,7 +125,7 @@ export async function settleObjects(
   }
   const named = results.flatMap((result) => (result.kind === 'output' ? result.output.named : []));
   const takeRoom = await openOutputRoom(transaction, settings, [...results.flatMap(listObjects), ...named]);
-  const unused: string[] = [];
+  const unused: NewObject[] = [];
   const settled: Result[] = [];
   for (const result of results) {
     const obstacle = listObjects(result)
@@ -135,7 +135,7 @@ export async function settleObjects(
       obstacle === undefined
         ? await findFailure(transaction, takeRoom, result)
         : { code: 'UserTaskError', message: `the output cannot be stored: ${obstacle}` };
-    if (failure) unused.push(...listContents(result));
+    if (failure) unused.push(...listStored(result));
     settled.push(failure ? withoutObjects(result, failure) : result);
   }
   return { settled, unused };

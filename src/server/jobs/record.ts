@@ -9,8 +9,9 @@ import type { ActiveJob } from './active-job.ts';
 import { describeFailure, fillTemplate, type Failed } from './error-record.ts';
 import { lockJob } from './find.ts';
 import { claimedState, isHeld } from './leases.ts';
-import { listContents, putNamed, putObjects, settleObjects } from './record-objects.ts';
+import { listStored, putNamed, putObjects, settleObjects } from './record-objects.ts';
 import { addPhaseInputs, advancePhases, listPhases, updatePhase, type PhaseInput } from './progress.ts';
+import type { NewObject } from './outcome.ts';
 import type { Result } from './result.ts';
 
 /** Maximum number of error causes that a job stores separately. */
@@ -190,8 +191,8 @@ interface RecordOptions {
 
 interface Recorded {
   readonly isOver: boolean;
-  /** Contents that nothing refers to. */
-  readonly unused: readonly string[];
+  /** Objects whose contents nothing refers to. */
+  readonly unused: readonly NewObject[];
   readonly garbage: readonly Garbage[];
   /** Number of outcomes refused because other engines have claimed the tasks. */
   readonly refused: number;
@@ -222,7 +223,7 @@ async function recordJob(
   const counts = { outputs: row.outputs + added, errors: row.errors + failed.length, retries };
   await transaction.updateTable('jobs').set(counts).where('id', '=', job.id).execute();
   const isOver = await advancePhases(transaction, job.id, row.input_done === 1);
-  return { isOver, unused: [...unused, ...refused.flatMap(listContents)], garbage, refused: refused.length };
+  return { isOver, unused: [...unused, ...refused.flatMap(listStored)], garbage, refused: refused.length };
 }
 
 /**
@@ -237,21 +238,21 @@ export async function recordResults(
 ): Promise<{ over: ActiveJob[]; refused: number }> {
   // Jobs are locked in a fixed order, so that two engines never deadlock.
   const groups = [...groupBy(results, ({ task }) => task.job)].toSorted(([left], [right]) => (left.id < right.id ? -1 : 1));
-  const { over, contents, replaced, refused } = await store.writeEntry(async (transaction) => {
+  const { over, unused, replaced, refused } = await store.writeEntry(async (transaction) => {
     const over: ActiveJob[] = [];
-    const contents: string[] = [];
+    const unused: NewObject[] = [];
     const replaced: Garbage[] = [];
     let refused = 0;
     for (const [job, group] of groups) {
-      const { isOver, unused, garbage, refused: late } = await recordJob(transaction, job, group, at);
+      const { isOver, unused: objects, garbage, refused: late } = await recordJob(transaction, job, group, at);
       if (isOver) over.push(job);
-      contents.push(...unused);
+      unused.push(...objects);
       replaced.push(...garbage);
       refused += late;
     }
-    return { over, contents, replaced, refused };
+    return { over, unused, replaced, refused };
   });
-  await discardContents(store, contents);
+  await discardContents(store, unused);
   await removeGarbage(store, replaced);
   return { over, refused };
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { closeSync, createReadStream, fstatSync, readSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { discardContents } from '../storage/garbage.ts';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import { isPostgres } from '../store/engine-of.ts';
@@ -157,7 +158,7 @@ export async function saveTraces(
   };
   const said = await save(openSaid(stderr), 'err.');
   const core = await save(openCore(directory), 'core.').catch(async (error: unknown) => {
-    if (said !== undefined && said.content !== null) await store.bytes.remove(said.content);
+    await discardContents(store, [said]);
     throw error;
   });
   const objects = [said, core].filter((object) => object !== undefined);

@@ -20,6 +20,9 @@ const batchSize = 500;
 /** Maximum number of files whose removal a request waits for. */
 const fewFiles = 64;
 
+/** A record that may refer to a content. */
+type HasContent = { readonly content: string | null } | undefined;
+
 /** A content that is no longer referenced, and its files. */
 export interface Garbage {
   content: string;
@@ -30,10 +33,7 @@ export interface Garbage {
  * Lists what can be removed once `transaction` is committed, after the entries that had these contents were deleted or changed. If several
  * processes share the contents, the result is empty: the contents are noted for the collector, which knows the readers of all processes.
  */
-export async function releaseContents(
-  transaction: Transaction<Schema>,
-  rows: readonly ({ content: string | null } | undefined)[],
-): Promise<Garbage[]> {
+export async function releaseContents(transaction: Transaction<Schema>, rows: readonly HasContent[]): Promise<Garbage[]> {
   const known = rows.flatMap((row) => row?.content ?? []);
   const garbage: Garbage[] = [];
   for (const batch of sliceList(known, batchSize)) {
@@ -75,8 +75,8 @@ async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<v
 }
 
 /** Removes contents that were stored but will not be used. Contents that cannot be removed now are left to collectors. */
-export async function discardContents(store: Store, ids: Iterable<string>): Promise<void> {
-  for (const id of ids) await removeBytes(store, id);
+export async function discardContents(store: Store, rows: readonly HasContent[]): Promise<void> {
+  for (const row of rows) if (row?.content) await removeBytes(store, row.content);
 }
 
 // One row per id is enough: any number of links may have the same content.
