@@ -81,8 +81,9 @@ export type OnProblem = (problem: string) => void;
 export async function listLocalKeys(
   { agentSocket, sshDir, keyFile }: Omit<KeySearch, 'keyId' | 'askPassphrase'>,
   onProblem: OnProblem = () => undefined,
+  agent = viewAgent(agentSocket),
 ): Promise<LocalKey[]> {
-  const [held, { keys, problems }] = await Promise.all([viewAgent(agentSocket), readKeyFolder(sshDir)]);
+  const [held, { keys, problems }] = await Promise.all([agent, readKeyFolder(sshDir)]);
   const hasAgent = agentSocket !== undefined && agentSocket !== '';
   for (const problem of [...(hasAgent ? explainAgent(held) : []), ...problems.map(({ message }) => message)]) onProblem(problem);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));

@@ -94,7 +94,7 @@ export interface Context {
   readonly refine: (error: unknown) => Promise<unknown>;
   /** The private keys of this machine, usable or not, including that of the settings. `onProblem` gets the reasons why others are missing. */
   readonly localKeys: (onProblem?: OnProblem) => Promise<LocalKey[]>;
-  /** The keys of the ssh-agent, or why they are unknown. */
+  /** The keys of the ssh-agent, or why they are unknown; asked once per command. */
   readonly viewAgent: () => Promise<AgentView>;
   /** Generates a key pair without storing it. */
   readonly makeKey: (wish: KeyWish) => Promise<KeyFiles>;

@@ -85,11 +85,12 @@ async function openJournalOf(context: Context, inputs: () => SettingInputs): Pro
 
 /** The functions of a context for the keys of this machine. */
 function createKeyFunctions({ env }: World, paths: Paths, settings: () => Sources) {
+  const viewAgent: Context['viewAgent'] = lazily(() => viewAgentAt(env['SSH_AUTH_SOCK']));
   const localKeys: Context['localKeys'] = async (onProblem) => {
     const { listLocalKeys } = await import('../auth/local-keys.ts');
-    return await listLocalKeys({ agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value }, onProblem);
+    const places = { agentSocket: env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value };
+    return await listLocalKeys(places, onProblem, viewAgent());
   };
-  const viewAgent: Context['viewAgent'] = () => viewAgentAt(env['SSH_AUTH_SOCK']);
   const makeKey: Context['makeKey'] = async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish);
   const listKeyNames: Context['listKeyNames'] = async (values) => (await import('../auth/local-keys.ts')).listKeyNames(values, localKeys);
   return { localKeys, viewAgent, makeKey, listKeyNames };

@@ -55,10 +55,9 @@ function checkChosen(context: Context, keys: readonly LocalKey[], id: string, se
 
 /** Checks the agent and the keys that sign requests. */
 export async function* checkKeys(context: Context, services: readonly ServiceName[]): AsyncGenerator<Finding> {
-  // Both ask the agent, which may take its time limit to respond.
-  const [keys, agent] = await Promise.all([context.localKeys(), checkAgent(context)]);
+  const keys = await context.localKeys();
   const { keyId, keyFile, storKeyId } = context.settings();
-  yield agent;
+  yield await checkAgent(context);
   if (keyFile !== undefined) {
     const isThere = existsSync(keyFile.value);
     const detail = `${keyFile.value} (${keyFile.source})${isThere ? '' : ' does not exist'}`;
