@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ClockState, FaultState, RecordedRequest, SnapshotInfo } from './api/control-values.ts';
 import { sendControl } from './base/control-request.ts';
-import { shortenSocketPath, type ShortPath } from './base/control-socket.ts';
 import { isSystemError } from './base/errors.ts';
 
 /** The module `cloud/local`: services for the test suites of programs in JavaScript and TypeScript. */
@@ -170,10 +169,8 @@ const gone = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'ENOTDIR']);
 
 /** Does an operation of the control interface. @throws {LocalServiceError} */
 async function control<T>(dataDir: string, name: string, input: object): Promise<T> {
-  let short: ShortPath | undefined;
   try {
-    short = shortenSocketPath(dataDir);
-    const { status, text } = await sendControl(short, name, JSON.stringify(input));
+    const { status, text } = await sendControl(dataDir, name, input);
     const value = JSON.parse(text) as T & { code: string; message: string };
     if (status !== 200) throw new LocalServiceError(value.code, value.message);
     return value;
@@ -182,8 +179,6 @@ async function control<T>(dataDir: string, name: string, input: object): Promise
     const isGone = isSystemError(error) && gone.has(error.code ?? '');
     const message = isGone ? `the services on ${dataDir} have stopped` : `the services on ${dataDir} did not respond: ${String(error)}`;
     throw new LocalServiceError('LocalError', message, { cause: error });
-  } finally {
-    short?.close();
   }
 }
 

@@ -1,9 +1,14 @@
 import { request } from 'node:http';
-import type { ShortPath } from './control-socket.ts';
+import { shortenSocketPath } from './control-socket.ts';
 
-/** Requests an operation of the control interface. @param body its input as JSON @throws {NodeJS.ErrnoException} when no service listens */
-export function sendControl({ path }: ShortPath, name: string, body: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
+/**
+ * Requests an operation of the control interface of the service on a data directory.
+ * @throws {NodeJS.ErrnoException} when no service listens; {LocalError} when the path of the socket is too long
+ */
+export async function sendControl(dataDir: string, name: string, input: object): Promise<{ status: number; text: string }> {
+  const { path, close } = shortenSocketPath(dataDir);
+  const body = JSON.stringify(input);
+  const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request({ socketPath: path, method: 'POST', path: `/${name}`, headers: { 'content-length': Buffer.byteLength(body) } });
     sent.on('error', reject);
     sent.on('response', (response) => {
@@ -15,4 +20,5 @@ export function sendControl({ path }: ShortPath, name: string, body: string): Pr
     });
     sent.end(body);
   });
+  return answered.finally(close);
 }

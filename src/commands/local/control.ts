@@ -1,6 +1,6 @@
 import type { ControlInput, ControlName, ControlResult } from '../../api/control.ts';
 import { sendControl } from '../../base/control-request.ts';
-import { controlSocketOf, shortenSocketPath, type ShortPath } from '../../base/control-socket.ts';
+import { controlSocketOf } from '../../base/control-socket.ts';
 import { isSystemError, LocalError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { findHolder } from './holder.ts';
 import { readRunFile } from './running.ts';
@@ -48,16 +48,12 @@ function readRefusal({ code, message, hint }: Refusal): Error {
  * @throws {LocalError} when no service runs there; errors of the service with its message
  */
 export async function control<N extends ControlName>(dataDir: string, name: N, input: ControlInput<N>): Promise<ControlResult<N>> {
-  let short: ShortPath | undefined;
   try {
-    short = shortenSocketPath(dataDir);
-    const { status, text } = await sendControl(short, name, JSON.stringify(input));
+    const { status, text } = await sendControl(dataDir, name, input);
     const value = readJson(dataDir, text);
     if (status !== 200) throw readRefusal(value as Refusal);
     return value as ControlResult<N>;
   } catch (error) {
     throw isSystemError(error) ? explainFailure(dataDir, error) : error;
-  } finally {
-    short?.close();
   }
 }

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sendControl } from '../../../src/base/control-request.ts';
-import { shortenSocketPath } from '../../../src/base/control-socket.ts';
 import { listenForControl, type ControlHandlers } from '../../../src/server/control/listen.ts';
 
 /** What the control interface tells of errors that are not its own. */
@@ -20,9 +19,7 @@ test.each([
   const handlers = { reset: fail } as Partial<ControlHandlers> as ControlHandlers;
   const logged: string[] = [];
   const listener = await listenForControl(dataDir, handlers, (line) => logged.push(line));
-  const short = shortenSocketPath(dataDir);
-  const response = await sendControl(short, 'reset', '{}');
-  short.close();
+  const response = await sendControl(dataDir, 'reset', {});
   await listener?.close();
   expect([response.status, JSON.parse(response.text), logged.length]).toEqual([status, expect.objectContaining({ message }), lines]);
 });
