@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadEngine } from '../../src/server/store/engine.ts';
+import { loadSqlite } from '../../src/server/store/sqlite.ts';
 import { openDatabase } from '../../src/server/store/database.ts';
 import { migrate, steps } from '../../src/server/store/migrations.ts';
 import type { Schema } from '../../src/server/store/schema.ts';
@@ -36,7 +36,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cloud-earlier-'));
 async function makeData(name: string): Promise<string> {
   const dir = join(folder, name);
   mkdirSync(join(dir, 'keys'), { recursive: true });
-  const database = (await loadEngine())(join(dir, 'cloud.db'));
+  const database = (await loadSqlite())(join(dir, 'cloud.db'));
   // Tables come by their names, and not in the order of their references.
   database.exec('PRAGMA foreign_keys=OFF');
   for (const statement of earlier.statements)

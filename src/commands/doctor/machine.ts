@@ -14,9 +14,9 @@ import { ok, warning, type Finding } from './finding.ts';
 
 /** The client works without a database; only the local service needs one. */
 async function checkDatabase(): Promise<Finding> {
-  const { describeEngine } = await import('../../server/store/engine.ts');
+  const { describeSqlite } = await import('../../server/store/sqlite.ts');
   try {
-    return ok('database', await describeEngine());
+    return ok('database', await describeSqlite());
   } catch (error) {
     return warning('database', explain(error).message);
   }

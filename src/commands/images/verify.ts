@@ -22,7 +22,7 @@ function createDamage(path: string, what: string): LocalError {
   return new LocalError(`${path}: ${what}`, { hint: 'export the image again: cloud images export IMAGE PATH' });
 }
 
-async function readManifest(context: Context, path: string): Promise<Record<string, unknown>> {
+async function readImageManifest(context: Context, path: string): Promise<Record<string, unknown>> {
   const engine = createEngine(context, {}, { bulk: false });
   const pieces = downloadObject(engine, readRemotePath(path, context.account));
   const refuse = (): LocalError => createDamage(path, `a manifest has at most ${largestManifest} bytes`);
@@ -38,7 +38,7 @@ async function readManifest(context: Context, path: string): Promise<Record<stri
  * @throws {LocalError} that says what differs
  */
 export async function verifyExported(context: Context, { id, name, version, files }: Image, exported: Exported): Promise<void> {
-  const manifest = await readManifest(context, exported.manifest);
+  const manifest = await readImageManifest(context, exported.manifest);
   for (const [field, value] of Object.entries({ uuid: id, name, version }))
     if (manifest[field] !== value) throw createDamage(exported.manifest, `${field} is ${JSON.stringify(manifest[field])}, not ${value}`);
   const [file] = Array.isArray(manifest['files']) ? (manifest['files'] as unknown[]) : [];

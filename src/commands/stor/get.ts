@@ -14,7 +14,7 @@ import { fetchFile } from '../../transfer/download/fetch-file.ts';
 import { createDirectoryError } from '../../transfer/download/download.ts';
 import { checkTarget, type Fetched } from '../../transfer/download/write-object.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { createManifestWriter, type ManifestWriter } from '../../transfer/manifest.ts';
+import { createManifestWriter, type ManifestWriter } from '../../transfer/tree-manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { checkFolders, makeFolders } from '../../transfer/local/folders.ts';

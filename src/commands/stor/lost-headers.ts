@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
-import { createManifestAppender } from '../../transfer/manifest.ts';
+import { createManifestAppender } from '../../transfer/tree-manifest.ts';
 import type { Side } from '../../transfer/sync/tree.ts';
 import { decodeStored } from '../../transfer/tree/headers.ts';
 import { guessType } from './headers.ts';

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { baseName, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import type { Manifest } from '../../transfer/manifest.ts';
+import type { Manifest } from '../../transfer/tree-manifest.ts';
 import { openSource, type Source } from '../../transfer/local/source.ts';
 import type { PutStep } from '../../transfer/tree/trees.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';

@@ -8,7 +8,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import { walkLocal } from '../../transfer/local/walk.ts';
-import { readManifest } from '../../transfer/manifest.ts';
+import { readTreeManifest } from '../../transfer/tree-manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { runPool } from '../../base/parallel.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
@@ -98,7 +98,7 @@ async function* planSteps({ options, world }: PutInvocation, job: Job, engine: E
     }
     const local = resolvePath(world, label);
     if (!dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined, links }));
-    const manifest = options.withoutHeaders ? undefined : await readManifest(local);
+    const manifest = options.withoutHeaders ? undefined : await readTreeManifest(local);
     const making = dryRun ? { dryRun, parents } : undefined;
     const steps = planPut(engine, local, place(label), { onError: (error) => tally.fail(error), links, onSkip: skips.add, filter, making });
     for await (const step of steps) yield manifest ? { ...step, manifest } : step;

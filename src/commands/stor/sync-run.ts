@@ -5,7 +5,7 @@ import type { Output } from '../../output/kinds.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
-import { readManifest } from '../../transfer/manifest.ts';
+import { readTreeManifest } from '../../transfer/tree-manifest.ts';
 import { createBackup } from '../../transfer/sync/backup.ts';
 import type { Task } from '../../transfer/sync/compare.ts';
 import { syncSides } from '../../transfer/sync/run.ts';
@@ -88,7 +88,7 @@ export async function runSync(
   return await runTransfers(context, options, transfers, stepShape, async function* ({ engine, tally }) {
     if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
     if (!isThere && to.kind === 'local') makeFolders(to.root);
-    const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;
+    const manifest = from.kind === 'local' && !options.withoutHeaders ? await readTreeManifest(from.root) : undefined;
     const lost = await createLostHeaders(invocation, to, options);
     const backup = backupRoot && createBackup(engine, to, backupRoot, { copiesThrough: options.copy, warn: invocation.warn });
     const storing = createStoring(context, options);

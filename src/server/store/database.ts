@@ -6,7 +6,7 @@ import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from
 import { LocalError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { isAlive } from '../../base/world.ts';
-import { isSqliteError, loadEngine, type Engine } from './engine.ts';
+import { isSqliteError, loadSqlite, type SqliteConnection } from './sqlite.ts';
 import { keepRows, listWrittenGroups, type RowGroup, type WriteCounts } from './remembered-query.ts';
 import type { Schema } from './schema.ts';
 
@@ -16,7 +16,7 @@ const cachedStatements = 500;
 const nothingDone = { changes: 0, lastInsertRowid: 0 };
 
 /** Adapts the database to the query builder, and keeps compiled statements: compiling costs four times as much as the query. */
-function cacheStatements(connection: Engine, counts: WriteCounts, close: () => void): SqliteDatabase {
+function cacheStatements(connection: SqliteConnection, counts: WriteCounts, close: () => void): SqliteDatabase {
   const statements = new Map<string, { statement: SqliteStatement; written: readonly RowGroup[] }>();
   const compile = (sql: string): { statement: SqliteStatement; written: readonly RowGroup[] } => {
     const statement = connection.prepare(sql);
@@ -77,7 +77,7 @@ async function refuseSecond(dir: string, pidFile: string, cause: unknown): Promi
 export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
   const file = join(dir, 'cloud.db');
   const pidFile = join(dir, 'cloud.pid');
-  const open = await loadEngine();
+  const open = await loadSqlite();
   await createFile(dir, file);
   const connection = open(file);
   try {

@@ -1,4 +1,4 @@
-import { isSqliteError } from './engine.ts';
+import { isSqliteError } from './sqlite.ts';
 
 /** Error codes of the system and of PostgreSQL. */
 const codes: readonly unknown[] = ['ENOSPC', 'EDQUOT', '53100'];

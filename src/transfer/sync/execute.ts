@@ -12,7 +12,7 @@ import type { TagKeeper } from '../tree/keep-tags.ts';
 import { linkObject } from '../tree/link.ts';
 import { makeLocalFolder, makeWay } from '../local/folders.ts';
 import { hashFile } from '../local/walk.ts';
-import type { Manifest } from '../manifest.ts';
+import type { Manifest } from '../tree-manifest.ts';
 import { assertSpelling, claimFolder, claimWay } from '../local/one-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';

@@ -147,7 +147,7 @@ describe('who may import whom', () => {
       'server/operator/member-metrics.ts',
       'server/shed-load.ts',
       'server/store/database.ts',
-      'server/store/engine.ts',
+      'server/store/sqlite.ts',
       'signals.ts',
       'start/code-cache.ts',
       'start/index.ts',

@@ -9,7 +9,7 @@ import { selectNamed } from '../../../src/server/jobs/intermediate.ts';
 import { countJobs, selectDirectories } from '../../../src/server/jobs/listing.ts';
 import { selectFinishedUploads } from '../../../src/server/storage/old-uploads.ts';
 import { placeOf } from '../../../src/server/storage/paths.ts';
-import { loadEngine, type Engine } from '../../../src/server/store/engine.ts';
+import { loadSqlite, type SqliteConnection } from '../../../src/server/store/sqlite.ts';
 import type { FileStore } from '../../../src/server/store/open.ts';
 import { openNewStore } from '../../support/new-store.ts';
 
@@ -18,13 +18,13 @@ import { openNewStore } from '../../support/new-store.ts';
 let dir = '';
 let store: FileStore;
 /** Explains queries: libsql cannot close the database of a store in which a query was explained. */
-let engine: Engine;
+let engine: SqliteConnection;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cloud-plans-'));
   store = await openNewStore(dir);
   const explained = join(dir, 'explained');
   await (await openNewStore(explained)).close();
-  engine = (await loadEngine())(join(explained, 'cloud.db'));
+  engine = (await loadSqlite())(join(explained, 'cloud.db'));
 });
 afterAll(async () => {
   engine.close();

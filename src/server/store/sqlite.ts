@@ -11,7 +11,7 @@ export interface Statement {
 }
 
 /** An open SQLite database. */
-export interface Engine {
+export interface SqliteConnection {
   prepare(sql: string): Statement;
   exec(sql: string): void;
   readonly inTransaction: boolean;
@@ -40,7 +40,7 @@ interface NodeSqlite {
 }
 
 /** The SQLite built into Node.js. */
-function openBuiltIn({ DatabaseSync }: NodeSqlite, file: string): Engine {
+function openBuiltIn({ DatabaseSync }: NodeSqlite, file: string): SqliteConnection {
   const connection = new DatabaseSync(file);
   return {
     prepare: (sql) => {
@@ -74,7 +74,7 @@ async function loadLibsql(): Promise<typeof LibsqlDatabase> {
   }
 }
 
-function openLibsql(Connection: typeof LibsqlDatabase, file: string): Engine {
+function openLibsql(Connection: typeof LibsqlDatabase, file: string): SqliteConnection {
   const connection = new Connection(file);
   return {
     prepare: (sql) => {
@@ -106,7 +106,7 @@ function openLibsql(Connection: typeof LibsqlDatabase, file: string): Engine {
  * Loads the function that opens databases: the SQLite of Node.js if it prints no warning, otherwise libsql.
  * @throws {LocalError} when there is neither
  */
-export async function loadEngine(): Promise<(file: string) => Engine> {
+export async function loadSqlite(): Promise<(file: string) => SqliteConnection> {
   const release = Number(process.versions.node.split('.')[0]);
   const builtIn = release >= firstWithSqlite ? process.getBuiltinModule('node:sqlite') : undefined;
   if (builtIn !== undefined) return (file) => openBuiltIn(builtIn as NodeSqlite, file);
@@ -115,8 +115,8 @@ export async function loadEngine(): Promise<(file: string) => Engine> {
 }
 
 /** Describes the database that the local service would use. @throws {LocalError} when there is none */
-export async function describeEngine(): Promise<string> {
-  const open = await loadEngine();
+export async function describeSqlite(): Promise<string> {
+  const open = await loadSqlite();
   const engine = open(':memory:');
   const [row] = engine.prepare('select sqlite_version() as version').all([]);
   const { version } = row as { version: string };

@@ -76,7 +76,7 @@ function printKept(root: string, file: string, headers: Headers): string {
   return `${JSON.stringify(kept)}\n`;
 }
 
-/** @throws {UsageError} as `readManifest` */
+/** @throws {UsageError} as `readTreeManifest` */
 export async function createManifestAppender(root: string): Promise<ManifestAppender> {
   const file = join(root, manifestName);
   const entries = await readEntries(file);
@@ -158,7 +158,7 @@ async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | un
 }
 
 /** The manifest of a tree; undefined when there is none. @throws {UsageError} for a damaged manifest: headers would be lost silently */
-export async function readManifest(root: string): Promise<Manifest | undefined> {
+export async function readTreeManifest(root: string): Promise<Manifest | undefined> {
   const entries = await readEntries(join(root, manifestName));
   if (!entries) return undefined;
   const table = createLinkTable();
