@@ -178,7 +178,8 @@ async function removeTarget(
         recorder.count();
       },
       failed: tally.fail,
-      kept: (at: RemotePath) => void tally.fail(createYoungError(at)),
+      kept: (at: RemotePath) =>
+        void tally.fail(new LocalError(`${printRemotePath(at)} was created or changed after the deletion began: kept`)),
     };
     await removeTree(engine, path, filter, report, until);
     if (tally.failed === before) tally.pass();
@@ -193,10 +194,6 @@ async function removeTarget(
     recorder.count();
     return { path: shown, type, entries: 1 };
   });
-}
-
-function createYoungError(path: RemotePath): LocalError {
-  return new LocalError(`${printRemotePath(path)} was created or changed after the deletion began: kept`);
 }
 
 async function* rehearse(
