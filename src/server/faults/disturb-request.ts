@@ -3,6 +3,7 @@ import type { Operation, ServiceName } from '../../api/operation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Target } from '../http/target.ts';
 import type { ServiceSettings } from '../settings.ts';
+import { groupOf } from './failure.ts';
 import { beginInjection, createInjection, disturbUpload, type Injection } from './inject.ts';
 
 /** Injects the faults that are due for a request. @returns the request for the handler @throws {ApiError} {ConnectionClosed} */
@@ -17,9 +18,10 @@ export async function injectFaults(
     action: operation.action,
     account: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.account.login,
     path: target.path,
-    isPossible: ({ kind }) => {
-      if (kind === 'stale') return method === 'GET';
-      return kind.endsWith('-upload') ? body !== undefined : method !== 'HEAD' || !['cut', 'stall'].includes(kind);
+    isPossible: (failure) => {
+      const group = groupOf(failure);
+      if (group === 'stale') return method === 'GET';
+      return group === 'upload' ? body !== undefined : method !== 'HEAD' || group !== 'download';
     },
   });
   if (due === undefined || due.length === 0) return request;

@@ -37,23 +37,42 @@ const statuses: Readonly<Record<string, number>> = {
 export const imageCreation = 'imagecreation';
 export const creationCodes = ['PrepareImageDidNotRun', 'VmHasNoOrigin', 'NotSupported', 'InternalError'] as const;
 
-/**
- * The failure that a rule injects. `bytes` is the number of bytes that pass before it; if undefined, half of the body, where its length is
- * known.
- */
+/** Failures that are not errors of the service: the value that they take, and their group, of which a request gets at most one. */
+const kinds = {
+  throttle: { takes: 'nothing', group: 'end' },
+  close: { takes: 'nothing', group: 'end' },
+  latency: { takes: 'duration', group: 'latency', usual: '2s' },
+  cut: { takes: 'bytes', group: 'download' },
+  stall: { takes: 'bytes', group: 'download' },
+  'cut-upload': { takes: 'bytes', group: 'upload' },
+  'stall-upload': { takes: 'bytes', group: 'upload' },
+  stale: { takes: 'duration', group: 'stale', usual: '3s' },
+  'wrong-md5': { takes: 'nothing', group: 'wrong-md5' },
+} as const;
+
+type Kind = keyof typeof kinds;
+
+interface Values {
+  readonly nothing: object;
+  readonly duration: { readonly milliseconds: number };
+  /** The number of bytes that pass before the failure; if undefined, half of the body, where its length is known. */
+  readonly bytes: { readonly bytes: number | undefined };
+}
+
+/** The failure that a rule injects. */
 export type Failure =
   | { readonly kind: 'error'; readonly status: number; readonly code: string }
   /** The request succeeds with an empty response. */
   | { readonly kind: 'empty' }
-  | { readonly kind: 'throttle' }
-  | { readonly kind: 'close' }
-  | { readonly kind: 'latency'; readonly milliseconds: number }
-  | { readonly kind: 'stale'; readonly milliseconds: number }
-  | { readonly kind: 'wrong-md5' }
-  | { readonly kind: 'cut' | 'stall' | 'cut-upload' | 'stall-upload'; readonly bytes: number | undefined };
+  | { readonly [K in Kind]: { readonly kind: K } & Values[(typeof kinds)[K]['takes']] }[Kind];
 
-/** Failures that are not errors of the service, each with a value that it needs. */
-const words = ['throttle', 'close', 'latency:2s', 'cut', 'stall', 'cut-upload', 'stall-upload', 'stale:3s', 'wrong-md5'];
+/** Group of a failure: a request gets at most one rule of each. */
+export function groupOf({ kind }: Failure): string {
+  if (kind === 'empty') return kind;
+  return kind === 'error' ? 'end' : kinds[kind].group;
+}
+
+const words = Object.entries(kinds).map(([kind, each]) => ('usual' in each ? `${kind}:${each.usual}` : kind));
 
 const hint = `such as 503, InternalError, 503:Busy, ${words.join(', ')}`;
 
@@ -89,26 +108,19 @@ function readError(words: string, status: string | undefined, code: string | und
   );
 }
 
+function readValue(kind: Kind, words: string, value: string | undefined): Values[keyof Values] {
+  const { takes } = kinds[kind];
+  if (takes === 'duration') return { milliseconds: readDuration(words, value) };
+  if (takes === 'bytes') return { bytes: readBytes(words, value) };
+  if (value !== undefined) throw createFailureError(words, `${kind} takes no value`);
+  return {};
+}
+
 /** Parses a failure of `--fault` and `local faults add`. @throws {UsageError} */
 function readFailure(words: string): Failure {
   const [word = '', value, ...more] = words.split(':');
   if (more.length > 0) throw createFailureError(words, 'it has too many parts');
-  switch (word) {
-    case 'latency':
-    case 'stale':
-      return { kind: word, milliseconds: readDuration(words, value) };
-    case 'cut':
-    case 'stall':
-    case 'cut-upload':
-    case 'stall-upload':
-      return { kind: word, bytes: readBytes(words, value) };
-    case 'throttle':
-    case 'close':
-    case 'wrong-md5':
-      if (value !== undefined) throw createFailureError(words, `${word} takes no value`);
-      return { kind: word };
-    default:
-  }
+  if (Object.hasOwn(kinds, word)) return { kind: word, ...readValue(word as Kind, words, value) } as Failure;
   const { status, code } = /^(?:(?<status>\d{3})(?::(?!$)|$))?(?<code>[A-Za-z_]+)?$/u.exec(words)?.groups ?? {};
   if (status === undefined && code === undefined) throw createFailureError(words, 'it is not known');
   return readError(words, status, code);

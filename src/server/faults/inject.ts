@@ -55,7 +55,7 @@ async function waitForEnd(cleared: AbortSignal, gone: AbortSignal): Promise<void
 /** Passes some bytes of a body; then the body breaks off, or pauses until the rule is cleared. */
 async function* disturb(
   body: ByteStream | Iterable<Uint8Array>,
-  { failure, cleared }: DueFault & { failure: { kind: string } },
+  { failure, cleared }: DueFault,
   passing: number,
   gone: AbortSignal,
 ): AsyncGenerator<Uint8Array> {

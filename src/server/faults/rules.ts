@@ -6,7 +6,7 @@ import { nearest } from '../../base/nearest.ts';
 import { NotFoundError, UsageError, quietly } from '../../base/errors.ts';
 import { splitList } from '../../base/split-list.ts';
 import { matchesPattern } from '../../base/wildcards.ts';
-import { imageCreation, readFailureOf, type Failure } from './failure.ts';
+import { groupOf, imageCreation, readFailureOf, type Failure } from './failure.ts';
 
 /** The properties of a request that rules match. */
 export interface FaultSubject {
@@ -130,12 +130,6 @@ function fits({ words }: Rule, { action, account, path }: FaultSubject): boolean
       words.path,
     )
   );
-}
-
-/** Group of a failure. A request gets at most one rule of each group: the first that is due. */
-function groupOf({ kind }: Failure): string {
-  if (kind === 'error' || kind === 'throttle' || kind === 'close') return 'end';
-  return kind === 'cut' || kind === 'stall' ? 'download' : kind === 'cut-upload' || kind === 'stall-upload' ? 'upload' : kind;
 }
 
 /** Parses a rule of `--fault`: `OPERATION=FAILURE` or `OPERATION=FAILURE*COUNT`. @throws {UsageError} */
