@@ -49,11 +49,9 @@ export function measure(text: string): number {
   return width;
 }
 
-/** Pads text with spaces to a width, at its end or (`right`) at its beginning. */
-export function pad(text: string, width: number, right = false): string {
-  const missing = width - measure(text);
-  if (missing <= 0) return text;
-  return right ? ' '.repeat(missing) + text : text + ' '.repeat(missing);
+/** Pads text with spaces to a width. */
+export function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - measure(text)));
 }
 
 /** Truncates text to a width, ending in `…`. */

@@ -84,15 +84,15 @@ interface RowQuery {
 }
 
 /**
- * Rejects `added` more rows if the query would then have more rows than the limit allows; the query is not read further than that.
+ * Rejects one more row if the query would then have more rows than the limit allows; the query is not read further than that.
  * @throws {LimitReached} 409 that names the limit
  */
-export async function assertRoom(settings: ServiceSettings, limit: LimitName, query: RowQuery, subject: Subject, added = 1): Promise<void> {
+export async function assertRoom(settings: ServiceSettings, limit: LimitName, query: RowQuery, subject: Subject): Promise<void> {
   const most = limitOf(settings, limit);
   const isFull =
-    most < added ||
+    most < 1 ||
     (await query
-      .offset(most - added)
+      .offset(most - 1)
       .limit(1)
       .executeTakeFirst()) !== undefined;
   if (isFull) assertWithinLimit(settings, limit, most + 1, subject);
