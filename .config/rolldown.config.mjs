@@ -115,7 +115,7 @@ const groups = [
   // Commands of `stor` that act on many files: `find`, `rm`, `get`, `put`, `sync`, `cp`, `mv`.
   group(
     'files',
-    'transfer/(manifest|snapshot/place|tar/header|local/one-file|upload/known)',
+    'transfer/(tree-manifest|snapshot/place|tar/header|local/one-file|upload/known)',
     'transfer/sync/(backup|compare|decide|properties|steps|tree)',
     'transfer/tree/(link|link-table|remove|trees)',
     'commands/stor/(backup-dir|filters|link-known|local-places|nesting|put-once|put-target|rehearse|sides|skips|totals|unnoted-target)',
