@@ -70,7 +70,8 @@ export interface SnapshotInfo {
   readonly name: string;
   /** ISO 8601, by the machine's clock. */
   readonly created: string;
-  readonly objects: number;
-  /** Bytes of the objects; each link counts, even if several have the same content. */
-  readonly size: number;
+  /** Null if the description of the snapshot is damaged. */
+  readonly objects: number | null;
+  /** Bytes of the objects; each link counts, even if several have the same content. Null as `objects`. */
+  readonly size: number | null;
 }

@@ -128,7 +128,7 @@ export function createLiveState(
     current: () => current,
     inTurn,
     snapshot: (name, now) => inTurn(() => createSnapshot(current.store, dataDir, name, now)),
-    restore: (name) => inTurn(() => replace((folder) => copySnapshot(dataDir, name, folder))),
+    restore: (name) => inTurn(() => replace((folder) => copySnapshot(dataDir, name, folder, { contents: true }))),
     replace: (fill) => inTurn(() => replace(fill)),
     close: () =>
       inTurn(async () => {

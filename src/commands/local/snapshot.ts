@@ -63,7 +63,7 @@ const restore = command({
   ...changing,
   summary: 'Restore the services from a snapshot',
   description:
-    'The current state is lost; save it in a snapshot first if you need it. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
+    'The current state is lost; save it in a snapshot first if you need it. A damaged snapshot is refused before anything is changed. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
   arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
   options: dataOption,
   run: async (invocation) => {

@@ -54,7 +54,7 @@ export async function linkContents(from: string, to: string): Promise<void> {
   const [source, target] = [join(from, 'bytes'), join(to, 'bytes')];
   mkdirSync(target, { recursive: true, mode: 0o700 });
   let linked = 0;
-  for (const folder of readdirSync(source)) {
+  for (const folder of existsSync(source) ? readdirSync(source) : []) {
     mkdirSync(join(target, folder), { recursive: true, mode: 0o700 });
     // Read in one call: for 10,000 contents, reading the names one by one takes half as long as making the links.
     for (const name of readdirSync(join(source, folder))) {

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SnapshotInfo } from '../../api/control.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
-import { NotFoundError, unlessAbsent, UsageError } from '../../base/errors.ts';
+import { NotFoundError, quietly, unlessAbsent, UsageError } from '../../base/errors.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
 import { openStore, type FileStore } from './open.ts';
+import { assertWhole, countObjects } from './whole-snapshot.ts';
 
 /** Snapshots of a data directory: its state at one moment, in `snapshots/NAME` below it. Contents are shared with it by links. */
 
@@ -29,9 +31,10 @@ function assertName(name: string): void {
   });
 }
 
-/** @throws {UsageError} when there is already a snapshot with that name */
+/** Removes what is left of a snapshot whose deletion was killed. @throws {UsageError} when there is already a snapshot with that name */
 function assertNew(dataDir: string, name: string): void {
-  if (!existsSync(join(snapshotsOf(dataDir), name))) return;
+  const folder = join(snapshotsOf(dataDir), name);
+  if (!existsSync(join(folder, infoFile))) return rmSync(folder, { recursive: true, force: true });
   throw new UsageError(`there is a snapshot "${name}" already`, { hint: `choose another name, or: cloud local snapshot delete ${name}` });
 }
 
@@ -63,15 +66,6 @@ export function copyKeys(from: string, to: string): void {
   if (existsSync(keys)) cpSync(keys, join(to, keysFolder), { recursive: true });
 }
 
-async function countObjects({ db }: FileStore): Promise<Pick<SnapshotInfo, 'objects' | 'size'>> {
-  const { objects, size } = await db
-    .selectFrom('entries')
-    .select(({ fn }) => [fn.countAll<number>().as('objects'), fn.sum<number | null>('size').as('size')])
-    .where('content', 'is not', null)
-    .executeTakeFirstOrThrow();
-  return { objects, size: size ?? 0 };
-}
-
 /**
  * Creates a snapshot of a store that is in use; if that fails, nothing is left of it.
  * @param now milliseconds since the epoch
@@ -82,9 +76,11 @@ export async function createSnapshot(store: FileStore, dataDir: string, name: st
   assertNew(dataDir, name);
   const folder = makeUnfinished(dataDir);
   try {
-    const info = { name, created: new Date(now).toISOString(), ...(await countObjects(store)) };
     copyKeys(dataDir, folder);
     await store.copyTo(folder);
+    // One file: a lost or shortened write-ahead log would be taken for an earlier state.
+    await foldDatabase(folder);
+    const info = { name, created: new Date(now).toISOString(), ...(await countObjects(folder)) };
     writePrivate(join(folder, infoFile), `${JSON.stringify(info)}\n`);
     renameSync(folder, join(snapshotsOf(dataDir), name));
     return info;
@@ -94,9 +90,20 @@ export async function createSnapshot(store: FileStore, dataDir: string, name: st
   }
 }
 
-/** The description of a snapshot; undefined if it has been deleted meanwhile. */
-function readInfo(folder: string): SnapshotInfo | undefined {
-  return unlessAbsent(() => JSON.parse(readPrivate(join(folder, infoFile))) as SnapshotInfo);
+/** The description of a snapshot, with what is known if it is damaged; undefined if the snapshot has been deleted meanwhile. */
+function readInfo(snapshots: string, name: string): SnapshotInfo | undefined {
+  const file = join(snapshots, name, infoFile);
+  return unlessAbsent(() => {
+    const text = readPrivate(file);
+    const described = quietly<unknown>(() => JSON.parse(text), undefined);
+    const { created, objects, size } = isRecord(described) ? described : {};
+    return {
+      name,
+      created: typeof created === 'string' ? created : statSync(file).mtime.toISOString(),
+      objects: typeof objects === 'number' ? objects : null,
+      size: typeof size === 'number' ? size : null,
+    };
+  });
 }
 
 /** The snapshots of a data directory, oldest first. */
@@ -104,7 +111,7 @@ export function listSnapshots(dataDir: string): SnapshotInfo[] {
   const snapshots = snapshotsOf(dataDir);
   const names = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => !name.startsWith('.')) : [];
   return names
-    .map((name) => readInfo(join(snapshots, name)))
+    .map((name) => readInfo(snapshots, name))
     .filter((info) => info !== undefined)
     .toSorted((left, right) => (left.created < right.created ? -1 : 1));
 }
@@ -117,12 +124,16 @@ export function deleteSnapshot(dataDir: string, name: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Copies the state of a snapshot into a directory, in which a store can then be opened. Contents are linked. */
-export async function copySnapshot(dataDir: string, name: string, target: string): Promise<void> {
+/**
+ * Copies the state of a snapshot into a directory, in which a store can then be opened. Contents are linked.
+ * @throws {LocalError} if the database is damaged or, with `contents`, if a content is missing
+ */
+export async function copySnapshot(dataDir: string, name: string, target: string, { contents = false } = {}): Promise<void> {
   const folder = findSnapshot(dataDir, name);
   for (const file of databaseFiles.filter((each) => existsSync(join(folder, each)))) await copyFile(join(folder, file), join(target, file));
   copyKeys(folder, target);
   await linkContents(folder, target);
+  await assertWhole(target, name, readInfo(snapshotsOf(dataDir), name)?.objects ?? null, contents);
 }
 
 /**
@@ -135,7 +146,7 @@ export async function restoreAtRest(dataDir: string, name: string): Promise<void
   await (await openStore(dataDir)).close();
   const folder = makeUnfinished(dataDir);
   try {
-    await copySnapshot(dataDir, name, folder);
+    await copySnapshot(dataDir, name, folder, { contents: true });
     await foldDatabase(folder);
     await linkContents(folder, dataDir);
     copyKeys(folder, dataDir);

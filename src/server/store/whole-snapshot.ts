@@ -1,0 +1,81 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SnapshotInfo } from '../../api/control.ts';
+import { LocalError } from '../../base/errors.ts';
+import { verifyContents } from '../verify-contents.ts';
+import { databaseFiles, foldDatabase } from './copy-state.ts';
+import { isDiskFull } from './disk-full.ts';
+import { loadEngine, type Engine } from './engine.ts';
+import { openStore } from './open.ts';
+
+/** Checks the copy of a snapshot before it replaces anything: SQLite takes a lost or shortened file for an empty or earlier database. */
+
+type Counts = Pick<SnapshotInfo, 'objects' | 'size'>;
+
+async function readDatabase<T>(folder: string, read: (engine: Engine) => T): Promise<T> {
+  const open = await loadEngine();
+  const engine = open(join(folder, databaseFiles[0]));
+  try {
+    return read(engine);
+  } finally {
+    engine.close();
+  }
+}
+
+function count(engine: Engine): Counts {
+  const query = 'SELECT count(*) AS objects, coalesce(sum(size), 0) AS size FROM entries WHERE content IS NOT NULL';
+  const [counts] = engine.prepare(query).all([]) as [Counts];
+  return counts;
+}
+
+/** Number of objects in a copy of a database, and their bytes. */
+export function countObjects(folder: string): Promise<Counts> {
+  return readDatabase(folder, count);
+}
+
+/** Says what is wrong with a database. */
+function findDamage(engine: Engine, objects: SnapshotInfo['objects']): string | undefined {
+  const [{ quick_check: found }] = engine.prepare('PRAGMA quick_check(1)').all([]) as [{ quick_check: string }];
+  if (found !== 'ok') return found.replaceAll(/\s+/gu, ' ');
+  const { objects: has } = count(engine);
+  return objects === null || has === objects ? undefined : `${has} of ${objects} objects`;
+}
+
+/** The first content that is missing or too short. */
+async function findLost(folder: string): Promise<string | undefined> {
+  const store = await openStore(folder);
+  try {
+    for await (const { path, problem } of verifyContents(store)) return `the content of ${path} ${problem}`;
+    return undefined;
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Checks the copy of a snapshot in `folder`.
+ * @param objects their number by the description of the snapshot
+ * @param contents true to migrate the copy too, and to check that all contents exist
+ * @throws {LocalError} if it is damaged, or was written by a newer release
+ */
+export async function assertWhole(folder: string, name: string, objects: SnapshotInfo['objects'], contents: boolean): Promise<void> {
+  const refuse = (problem: string, hint: string, cause?: unknown): LocalError =>
+    new LocalError(`snapshot "${name}" cannot be used; nothing was changed: ${problem}`, { hint, cause });
+  const others = 'choose another one: cloud local snapshot list';
+  const isThere = (statSync(join(folder, databaseFiles[0]), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (!isThere) throw refuse('its database is missing', others);
+  let lost: string | undefined;
+  try {
+    await foldDatabase(folder);
+    const damage = await readDatabase(folder, (engine) => findDamage(engine, objects));
+    if (damage !== undefined) throw new Error(damage);
+    lost = contents ? await findLost(folder) : undefined;
+  } catch (error) {
+    if (isDiskFull(error)) throw error;
+    const said = error instanceof Error ? error.message : String(error);
+    // Of a newer release, for example.
+    if (error instanceof LocalError) throw refuse(said.replaceAll(folder, name), error.hint ?? others, error);
+    throw refuse(`its database is damaged: ${said}`, others, error);
+  }
+  if (lost !== undefined) throw refuse(lost, `start what is left of it beside this service: cloud local fork --snapshot ${name}`);
+}
