@@ -118,6 +118,18 @@ cmp before small/cloud/profiles/old.json && echo same; ls -A small/cloud/profile
     expect(stdout).toBe('code 1\n');
     expect(stderr).toContain('no space left on the disk');
   });
+
+  test('snapshots of data at rest are neither made nor restored, and the data stays', async () => {
+    const { stdout, stderr } = await runOnSmall(`
+cloud local start --data small/data --http --compute-port 0 --stor-port 0 --profile small -q > told; cloud local stop --data small/data -q
+cloud local snapshot create there --data small/data -q > told
+head -c 17M /dev/zero > small/filler
+for verb in create restore; do cloud local snapshot $verb there$([ $verb = create ] && echo 2) --data small/data; echo "code $?"; done
+ls -A small/data/snapshots; rm small/filler
+cloud local snapshot restore there --data small/data; echo "code $?"`);
+    expect(stdout).toBe('code 1\ncode 1\nthere\ncode 0\n');
+    expect(stderr.match(/small\/data: no space left on the disk\nhint: free some space/gu)).toHaveLength(2);
+  });
 });
 
 describe.skipIf(cannot !== undefined)('the service', () => {

@@ -6,6 +6,7 @@ import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from
 import { LocalError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { isAlive } from '../../base/world.ts';
+import { isDiskFull } from './disk-full.ts';
 import { isSqliteError, loadSqlite, type SqliteConnection } from './sqlite.ts';
 import { keepRows, listWrittenGroups, type RowGroup, type WriteCounts } from './remembered-query.ts';
 import type { Schema } from './schema.ts';
@@ -89,6 +90,8 @@ export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
   } catch (error) {
     connection.close();
     if (isSqliteError(error, 'SQLITE_BUSY')) return refuseSecond(dir, pidFile, error);
+    if (isDiskFull(error))
+      throw new LocalError(`${dir}: no space left on the disk`, { hint: 'free some space and try again', cause: error });
     throw new LocalError(`${file}: cannot be opened as a database: ${error instanceof Error ? error.message : String(error)}`, {
       hint: 'name another directory with --data DIR, or put a backup of this one in place',
       cause: error,
