@@ -87,7 +87,7 @@ test('contents that are missing or too short are found, and named', async () => 
   for (const name of ['missing', 'short', 'lost%20row'])
     expect((await gateway.storage('GET', `/demo/stor/${name}`).catch(() => ({ status: 0 }))).status).not.toBe(200);
   for (const name of ['missing', 'lost%20row'])
-    expect((await gateway.storage('GET', `/demo/stor/${name}`)).text).toContain('the bytes of the object are missing');
+    expect((await gateway.storage('GET', `/demo/stor/${name}`)).text).toContain('the stored bytes are missing or damaged');
 });
 
 test('contents that a disk has damaged are found by their MD5', async () => {

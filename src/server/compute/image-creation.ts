@@ -5,11 +5,13 @@ import { isUuid } from '../../base/uuid.ts';
 import { creationCodes } from '../faults/failure.ts';
 import { writeBoth } from '../http/common-headers.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
-import { discardContents } from '../storage/garbage.ts';
+import { discardContents, isRolledBack } from '../storage/garbage.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
+import { isDiskFull } from '../store/disk-full.ts';
 import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import { makeImageFile } from './image-file.ts';
 import { readImageFields } from './image-input.ts';
 import { insertImage } from './image-limit.ts';
@@ -98,7 +100,7 @@ async function fail({ image, fails }: ImageCreationRow, store: Store): Promise<v
 
 async function finish({ image, machine, due }: ImageCreationRow, store: Store): Promise<void> {
   const file = await makeImageFile(store, `${machine} ${image}`);
-  const isTaken = await store.write(async (transaction) => {
+  const taking = store.write(async (transaction) => {
     const [creation] = await transaction.deleteFrom('image_creations').where('image', '=', image).returning('image').execute();
     if (creation === undefined) return false;
     await transaction
@@ -108,15 +110,26 @@ async function finish({ image, machine, due }: ImageCreationRow, store: Store): 
       .execute();
     return true;
   });
+  const isTaken = await taking.catch(async (error: unknown) => {
+    if (isRolledBack(error)) await discardContents(store, [file]);
+    throw error;
+  });
   // Another request was faster, or the image has been deleted.
   if (!isTaken) await discardContents(store, [file]);
 }
 
 /**
  * Completes the background step of due image creations. Every request about images calls this function, so that no state is kept between
- * requests: the step also happens after a restart, in whichever of several processes gets a request.
+ * requests: the step also happens after a restart, in whichever of several processes gets a request. While there is no room for the file,
+ * or the store of contents is unavailable, the image stays in state `creating`, and requests that need no file are answered.
  */
 export async function settleCreations({ store, now }: Pick<Call, 'store' | 'now'>): Promise<void> {
   const due = await store.db.selectFrom('image_creations').selectAll().where('due', '<=', now()).execute();
-  for (const creation of due) await (creation.fails === null ? finish(creation, store) : fail(creation, store));
+  for (const creation of due) {
+    try {
+      await (creation.fails === null ? finish(creation, store) : fail(creation, store));
+    } catch (error) {
+      if (!isDiskFull(error) && !(error instanceof StoreUnavailable)) throw error;
+    }
+  }
 }

@@ -7,12 +7,13 @@ import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { newestVersion } from '../http/version.ts';
-import { discardContents, releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
+import { discardContents, isRolledBack, releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { describeStored, findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
 import { assertQuota, growthOf } from '../storage/quota.ts';
 import type { StoredBytes } from '../store/bytes.ts';
+import { DamagedContent, explainDamage } from '../store/damaged.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { fileOf } from './image-file.ts';
@@ -67,15 +68,26 @@ function writeManifest(row: ImageRow): Buffer {
   return Buffer.from(`${JSON.stringify({ v: 2, uuid: id, ...shown, disabled: row.state === 'disabled' }, null, 2)}\n`);
 }
 
-/** The image's file as the content of an object. Both share the same content, so no bytes are copied. */
+/**
+ * The image's file as the content of an object. Both share the same content, so no bytes are copied.
+ * @throws {DamagedContent} for a file that is missing, or is not that of the image
+ */
 async function describeFile({ store }: Call, row: ImageRow): Promise<StoredBytes> {
   const { id, content, state } = row;
   if (content === null && state !== 'active')
     throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${state} and has no file to export`);
   if (content === null) throw new ApiError(501, 'NotAvailable', `the file of image ${id} is not in this datacenter`);
-  const { size = 0 } = fileOf(row);
-  const hash = createHash('md5');
-  for await (const piece of await store.bytes.read(content, 0, size)) hash.update(piece);
+  const { size = 0, sha1 } = fileOf(row);
+  const [hash, check] = [createHash('md5'), createHash('sha1')];
+  try {
+    for await (const piece of await store.bytes.read(content, 0, size)) {
+      hash.update(piece);
+      check.update(piece);
+    }
+    if (sha1 !== undefined && check.digest('hex') !== sha1) throw new DamagedContent(`does not have its SHA-1 ${sha1}`);
+  } catch (error) {
+    throw explainDamage(error, content, `image ${id}`);
+  }
   return { id: content, size, md5: hash.digest('base64') };
 }
 
@@ -117,7 +129,7 @@ async function writeFiles(row: ImageRow, path: string, call: Call): Promise<Targ
     });
     await removeGarbage(store, garbage);
   } catch (error) {
-    if (error instanceof ApiError) await discardContents(store, [{ content: manifest.id }]);
+    if (isRolledBack(error)) await discardContents(store, [{ content: manifest.id }]);
     throw error;
   }
   return target;

@@ -35,7 +35,7 @@ function explainFailure(error: unknown, requestId: string, log: (line: string) =
   }
   if (error instanceof DamagedContent) {
     log(`${requestId} ${error.message}`);
-    return new ApiError(500, 'InternalError', `the bytes of the object are missing; see ${requestId} in the log of the service`);
+    return new ApiError(500, 'InternalError', `the stored bytes are missing or damaged; see ${requestId} in the log of the service`);
   }
   log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return new ApiError(500, 'InternalError', `an internal error occurred; see ${requestId} in the log of the service`);

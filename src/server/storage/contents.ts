@@ -66,7 +66,7 @@ export async function openContent(
   if (isRow(content)) {
     const bytes = await readRow(store.db, content);
     // Checked last: the row is removed together with the last entry that has it.
-    if (bytes === undefined && (await isThere())) throw new DamagedContent(`the content ${content} is missing`);
+    if (bytes === undefined && (await isThere())) throw new DamagedContent('is missing');
     return bytes && new WholeBody(bytes.subarray(start, end));
   }
   const release = hold(store, content);

@@ -1,5 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { sliceList } from '../../base/batches.ts';
+import { ApiError } from '../../base/errors.ts';
+import { isDiskFull } from '../store/disk-full.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import { readInline } from '../store/inline-bytes.ts';
 import { listValues } from '../store/list-rows.ts';
@@ -72,6 +74,14 @@ async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<v
     // Until the commit makes it a piece, a part of an upload is read by its own id.
     for (const id of bytes) await whenReleased(store, [content, id], () => removeBytes(store, id));
   }
+}
+
+/**
+ * True if a transaction that failed is known not to be committed: the request was rejected, or there was no room. After any other error
+ * the contents that it was to name must be kept; the collection at the next start finds out.
+ */
+export function isRolledBack(error: unknown): boolean {
+  return error instanceof ApiError || isDiskFull(error);
 }
 
 /** Removes contents that were stored but will not be used. Contents that cannot be removed now are left to collectors. */

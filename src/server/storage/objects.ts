@@ -10,7 +10,7 @@ import { insertRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { checkWrite, isConditional } from './conditions.ts';
 import { storeBody } from './contents.ts';
-import { releaseContents, removeGarbage, type Garbage } from './garbage.ts';
+import { isRolledBack, releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import {
   describeStored,
   findForWriting,
@@ -126,8 +126,7 @@ export async function keepBytes(
       return work(transaction);
     });
   } catch (error) {
-    // After any other error the transaction may have been committed; the collection at the next start finds out.
-    if (error instanceof ApiError) await store.bytes.remove(bytes.id);
+    if (isRolledBack(error)) await store.bytes.remove(bytes.id);
     throw error;
   }
   await removeGarbage(store, garbage);

@@ -7,6 +7,7 @@ import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
 import { ignoreNoEntry, isSystemError } from '../../base/errors.ts';
 import type { ByteStore, StoredBytes, Unfinished } from './bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from './compressed-bytes.ts';
+import { DamagedContent } from './damaged.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
@@ -61,7 +62,7 @@ async function removeIfThere(file: string): Promise<void> {
 }
 
 function describeShort(size: number, end: number): Error {
-  return new Error(`the content has only ${size} of ${end} bytes`);
+  return new DamagedContent(`has only ${size} of ${end} bytes`);
 }
 
 /** Closes the file and throws if it is shorter than `end`. */
