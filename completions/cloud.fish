@@ -2764,7 +2764,7 @@ complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Re
 complete -c cloud -n '__cloud_at \'server apply\'' -l bytes -x -d 'Store of object contents: file:///DIR, or s3://BUCKET?endpoint=URL, with &region=NAME if the store has regions; CLOUD_SERVER_BYTES by default'
 complete -c cloud -n '__cloud_at \'server apply\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file in the format of AWS tools; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY by default'
 complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete entries that are not in the document'
-complete -c cloud -n '__cloud_at \'server apply\'' -s n -l dry-run -d 'Only show the changes'
+complete -c cloud -n '__cloud_at \'server apply\'' -s n -l dry-run -d 'Only show the changes, and check where files would be stored'
 complete -c cloud -n '__cloud_at \'server apply\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_argument \'server apply\' 0 0' -F
 complete -c cloud -n '__cloud_at \'server diff\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE by default'

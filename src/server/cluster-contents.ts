@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { LocalError } from '../base/errors.ts';
 import { collect, type Collected, type Reason } from './cluster-collector.ts';
-import { openClusterStore, type ClusterStoreOptions } from './store/postgres/open.ts';
+import { checkPlace, openClusterStore, type ClusterStoreOptions } from './store/postgres/open.ts';
 import type { Store } from './store/store.ts';
 import { verifyContents, type Damage } from './verify-contents.ts';
 
@@ -17,6 +17,15 @@ const connections = 4;
 export function assertContents(bytes: ClusterPlace['bytes']): void {
   if (typeof bytes === 'string' && !existsSync(join(bytes, 'bytes')))
     throw new LocalError(`${bytes} has no contents of gateways`, { hint: 'give --bytes as the gateways have it' });
+}
+
+/**
+ * Checks that contents could be stored in a place, and writes nothing there.
+ * @throws {LocalError} if the place does not have the contents of the database; {StoreUnavailable} if it does not respond
+ */
+export async function checkContents({ database, bytes }: ClusterPlace): Promise<void> {
+  assertContents(bytes);
+  await checkPlace(database, bytes);
 }
 
 async function openContents({ database, bytes }: ClusterPlace): Promise<Store> {

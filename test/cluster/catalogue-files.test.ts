@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
@@ -85,6 +85,27 @@ test('a file that is missing, or not what the document says, is named by diff an
   expect([unplaced.code, unplaced.stderr]).toEqual([2, expect.stringContaining('no store for object contents is given')]);
   const elsewhere = await run('apply', write({ a: { path } }), '--yes', '--bytes', `file://${sandbox.home}`);
   expect([elsewhere.code, elsewhere.stderr]).toEqual([1, expect.stringContaining('has no contents of gateways')]);
+  expect([await readImages(), await listContents()]).toEqual(before);
+});
+
+test('a dry run refuses a place for files that the run would refuse, and writes nothing there', async () => {
+  const document = write({ a: { path: 'files/first.gz' } });
+  const before = [await readImages(), await listContents()];
+  const dry = (...words: string[]): Promise<Outcome> => run('apply', document, '--dry-run', ...words);
+  for (const [words, code, message] of [
+    [[], 2, 'no store for object contents is given'],
+    [['--bytes', `file://${sandbox.home}`], 1, 'has no contents of gateways'],
+    [['--bytes', `file://${sandbox.home}/foreign`], 1, 'has the contents of another cluster'],
+    [['--bytes', `file://${sandbox.home}/unmarked`], 1, 'is not the folder of the contents of this database'],
+    [['--bytes', `file://${gateways.dir}`], 0, ''],
+  ] as const) {
+    sandbox.write('foreign/bytes/.keep', '');
+    sandbox.write('foreign/.cloud-bytes', '00000000-0000-4000-8000-000000000000\n');
+    mkdirSync(join(sandbox.home, 'unmarked/bytes'), { recursive: true });
+    const { code: is, stderr } = await dry(...words);
+    expect([words, is, stderr]).toEqual([words, code, expect.stringContaining(message)]);
+  }
+  expect(existsSync(join(sandbox.home, 'unmarked/.cloud-bytes'))).toBe(false);
   expect([await readImages(), await listContents()]).toEqual(before);
 });
 

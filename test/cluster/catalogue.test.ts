@@ -235,6 +235,15 @@ limits:
     ]);
   });
 
+  test('the same document applied several times at once is applied once, and nobody fails', async () => {
+    const document = 'version: "1"\npackages: [{ name: concurrent, memory: 1, disk: 1, vcpus: 1 }]\n';
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => run('apply', document)));
+    expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+    const told = outcomes.map(({ stderr }) => stderr).filter((each) => each !== 'Nothing to change\n');
+    expect(told.filter((each) => each !== 'Nothing to change: others have made the changes meanwhile\n')).toEqual(['1 change done\n']);
+    expect((await get<unknown[]>('/my/packages?name=concurrent')).length).toBe(1);
+  });
+
   test('is applied whole or not at all', async () => {
     const before = await readAll();
     // Limits come last.

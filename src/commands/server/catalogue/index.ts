@@ -58,28 +58,38 @@ export const apply = command({
     ...databaseOptions,
     ...bytesOptions,
     prune: flag(pruneHelp),
-    dryRun: flag('Only show the changes', { short: 'n' }),
+    dryRun: flag('Only show the changes, and check where files would be stored', { short: 'n' }),
     yes: flag('Do not ask before deleting', { short: 'y' }),
   },
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
     const { document, database, changes } = await planFor(invocation, args.file);
     if (changes.length === 0) note('Nothing to change');
-    if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
+    if (changes.length === 0) return await showChanges(invocation, changes);
     const uploads = listUploads(changes);
     const bytes = uploads.length === 0 ? undefined : await readBytes(invocation, options);
+    if (options.dryRun) {
+      if (bytes !== undefined) {
+        const { checkContents } = await import('../../../server/cluster-contents.ts');
+        await checkContents({ database, bytes });
+      }
+      return await showChanges(invocation, changes);
+    }
     const deletions = changes.filter(({ action }) => action === 'delete').map(({ kind, name }) => `${kind} ${name}`);
     if (deletions.length > 0 && !options.yes) await confirm(world, `Delete ${deletions.join(', ')}?`);
     const { changeCatalogue } = await import('../../../server/cluster/catalogue.ts');
     const read = (upload: ImageUpload): AsyncGenerator<Uint8Array> => readUpload(world, args.file, upload);
     const files = bytes !== undefined && { files: { bytes, uploads, read, pid: world.pid } };
+    const known = new Set(changes.map((change) => JSON.stringify(change)));
+    let done: readonly CatalogueChange[] = [];
     await changeCatalogue({ database, now: world.now(), ...files }, (state) => {
-      const now = planCatalogue(document, state, options.prune);
-      if (JSON.stringify(now) === JSON.stringify(changes)) return now.map(({ step }) => step);
+      done = planCatalogue(document, state, options.prune);
+      // Others may have made some or all of the changes, for example by applying the same document.
+      if (done.every((change) => known.has(JSON.stringify(change)))) return done.map(({ step }) => step);
       throw new LocalError('the cloud was changed meanwhile; nothing was applied', { hint: 'run the command again' });
     });
-    note(`${countOf(changes.length, 'change')} done`);
-    return await showChanges(invocation, changes);
+    note(done.length === 0 ? 'Nothing to change: others have made the changes meanwhile' : `${countOf(done.length, 'change')} done`);
+    return await showChanges(invocation, done);
   },
   examples: [
     { line: 'cloud server apply cloud.yaml --database-file /etc/cloud/database --dry-run', help: 'Show the changes' },

@@ -103,11 +103,11 @@ async function needsContents(db: Kysely<Schema>): Promise<boolean> {
 }
 
 /**
- * Checks that a place has the contents of a database, and marks it at first use. A place without the mark is accepted if it has a content
+ * Checks that a place has the contents of a database, and with `mark` marks it at first use. A place without the mark is accepted if it has a content
  * that the database names, as after a restore. Several processes may do this concurrently: all write the same.
  * @throws {LocalError} otherwise; nothing is written then
  */
-async function assertPlace(db: Kysely<Schema>, place: ContentsPlace): Promise<void> {
+async function assertPlace(db: Kysely<Schema>, place: ContentsPlace, mark: boolean): Promise<void> {
   // In this order: a process that marks a place writes the text there first.
   const { id, marked } = await db.selectFrom('contents_folder').selectAll().executeTakeFirstOrThrow();
   const found = (await place.marker.read())?.trim();
@@ -120,14 +120,15 @@ async function assertPlace(db: Kysely<Schema>, place: ContentsPlace): Promise<vo
     const isNeeded = (marked && place.mayBeAway) || (await needsContents(db));
     if (isNeeded && !(await hasOwnContent(db, place)))
       throw new LocalError(`${place.name} ${place.mismatch}`, { hint: place.advise(id).missing });
-    await place.marker.write(`${id}\n`);
+    if (mark) await place.marker.write(`${id}\n`);
   }
-  if (!marked) await db.updateTable('contents_folder').set({ marked: true }).execute();
+  if (mark && !marked) await db.updateTable('contents_folder').set({ marked: true }).execute();
 }
 
 /** @throws {LocalError} unless a folder has the contents of a database, or is new */
-export const assertContentsFolder = (db: Kysely<Schema>, dir: string): Promise<void> => assertPlace(db, describeFolder(dir));
+export const assertContentsFolder = (db: Kysely<Schema>, dir: string, mark: boolean): Promise<void> =>
+  assertPlace(db, describeFolder(dir), mark);
 
 /** @throws {LocalError} unless a bucket has the contents of a database, or is new; {StoreUnavailable} if it does not respond */
-export const assertContentsBucket = (db: Kysely<Schema>, options: S3Options, bytes: S3Bytes): Promise<void> =>
-  assertPlace(db, describeBucket(options, bytes));
+export const assertContentsBucket = (db: Kysely<Schema>, options: S3Options, bytes: S3Bytes, mark: boolean): Promise<void> =>
+  assertPlace(db, describeBucket(options, bytes), mark);

@@ -70,12 +70,12 @@ export async function usePostgres<T>(url: string, work: (db: Kysely<Schema>) => 
 }
 
 /** @throws {LocalError} when the store rejects access or has other contents. An unreachable store may come back, and requests for metadata do not need it. */
-async function openS3(db: Kysely<Schema>, options: S3Options, log: (line: string) => void): Promise<S3Bytes> {
+async function openS3(db: Kysely<Schema>, options: S3Options, log: (line: string) => void, mark: boolean): Promise<S3Bytes> {
   const { openS3Bytes } = await import('../s3/bytes.ts');
   const bytes = openS3Bytes(options);
   try {
     await bytes.check();
-    await assertContentsBucket(db, options, bytes);
+    await assertContentsBucket(db, options, bytes, mark);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof StoreUnavailable) log(message);
@@ -93,11 +93,28 @@ async function openS3(db: Kysely<Schema>, options: S3Options, log: (line: string
 
 async function openBytes(
   db: Kysely<Schema>,
-  { bytes, log = () => undefined }: ClusterStoreOptions,
-): Promise<ByteStore & Partial<Pick<S3Bytes, 'close'>>> {
-  if (typeof bytes !== 'string') return openS3(db, bytes, log);
-  await assertContentsFolder(db, bytes);
+  { bytes, log = () => undefined }: Pick<ClusterStoreOptions, 'bytes' | 'log'>,
+  mark = true,
+): Promise<ByteStore & Partial<Pick<S3Bytes, 'check' | 'close'>>> {
+  if (typeof bytes !== 'string') return openS3(db, bytes, log, mark);
+  await assertContentsFolder(db, bytes, mark);
   return openSharedBytes(bytes);
+}
+
+/**
+ * Checks that a place has the contents of a migrated database, or is new; it is not marked.
+ * @throws {LocalError} otherwise; {StoreUnavailable} if it does not respond
+ */
+export function checkPlace(database: string, place: ClusterStoreOptions['bytes']): Promise<void> {
+  return usePostgres(database, async (db) => {
+    await assertMigrated(db);
+    const bytes = await openBytes(db, { bytes: place }, false);
+    try {
+      await bytes.check?.();
+    } finally {
+      await bytes.close?.();
+    }
+  });
 }
 
 /**
