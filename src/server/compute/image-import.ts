@@ -33,8 +33,8 @@ function openOther(name: string, dir: string, { account, store }: Call): Source 
     },
     fetchFile: async ({ id, content, files }) => {
       if (content === null) return makeImageFile(store, id);
-      const incomplete = `the file of image ${id} arrived incomplete from ${name}: try again`;
-      return storeRecorded(store, await peer.readFile(id), files, () => new ApiError(503, 'ServiceUnavailable', incomplete));
+      const differs = `the file of image ${id} from ${name} differs from its record: try again; if that fails too, it is damaged there`;
+      return storeRecorded(store, peer.readFile(id), files, () => new ApiError(503, 'ServiceUnavailable', differs));
     },
   };
 }
@@ -59,14 +59,22 @@ async function requireSource(source: Source, id: string, datacenter: string): Pr
 /**
  * The image and those of its origins that must be fetched too, in the order of insertion: origins come before the images that need them.
  */
-async function collectChain(db: Kysely<Schema>, source: Source, image: ImageRow, datacenter: string): Promise<ImageRow[]> {
+async function collectChain(
+  db: Kysely<Schema>,
+  source: Source,
+  image: ImageRow,
+  datacenter: string,
+  above: readonly string[] = [],
+): Promise<ImageRow[]> {
   const { origin } = image;
   if (origin === null) return [image];
+  const ids = [...above, image.id];
+  if (ids.includes(origin)) throw new ApiError(503, 'ServiceUnavailable', `image ${origin} of ${datacenter} is its own origin`);
   const here = await db.selectFrom('images').select(['id', 'state']).where('id', '=', origin).executeTakeFirst();
   const there = here === undefined ? await requireSource(source, origin, datacenter) : undefined;
   const state = here?.state ?? there?.state;
   if (state !== 'active') throw new ApiError(422, 'OriginIsNotActiveError', `the origin ${origin} is ${state ?? 'missing'}, not active`);
-  return there === undefined ? [image] : [...(await collectChain(db, source, there, datacenter)), image];
+  return there === undefined ? [image] : [...(await collectChain(db, source, there, datacenter, ids)), image];
 }
 
 async function checkAbsent(db: Kysely<Schema>, id: string): Promise<void> {

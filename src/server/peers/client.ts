@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readAll, type ByteStream, type HttpResponse } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { undoOnFailure } from '../../base/undo-on-failure.ts';
+import { readPeerImage } from './read-image.ts';
 import { peerHeader, peerPath, secretFile, type PeerImage } from './peers.ts';
 
 /** Timeout in milliseconds for connecting to another service, and for its silence. */
@@ -15,7 +16,8 @@ const largestRecord = 1024 * 1024;
 export interface Peer {
   /** Finds an image in the other service and the login of its owner; undefined if there is none. */
   findImage(id: string): Promise<PeerImage | undefined>;
-  readFile(id: string): Promise<ByteStream>;
+  /** The file of an image; the stream fails with an error of this service. */
+  readFile(id: string): ByteStream;
 }
 
 /** The address that a running service has written to its data directory. */
@@ -80,8 +82,18 @@ export function openPeer(name: string, dir: string): Peer {
     findImage: async (id) => {
       const response = await ask(encodeURIComponent(id));
       const text = Buffer.from(await readAll(response.body, largestRecord).catch(fail)).toString();
-      return response.status === 404 ? undefined : (JSON.parse(text) as PeerImage);
+      if (response.status === 404) return undefined;
+      const image = readPeerImage(text, id);
+      if (image !== undefined) return image;
+      throw new ApiError(503, 'ServiceUnavailable', `datacenter ${name} sent no image that this release can read: are both up to date?`);
     },
-    readFile: async (id) => (await ask(`${encodeURIComponent(id)}/file`)).body,
+    async *readFile(id) {
+      const { body } = await ask(`${encodeURIComponent(id)}/file`);
+      try {
+        yield* body;
+      } catch (error) {
+        fail(error);
+      }
+    },
   };
 }

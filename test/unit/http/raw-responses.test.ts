@@ -178,7 +178,7 @@ describe('read by the client of other local services', () => {
     bytes = given;
     const read = async (): Promise<string> => {
       try {
-        return `200 ${Buffer.from(await readAll(await openPeer('other', dir).readFile('one'))).toString('latin1')}`;
+        return `200 ${Buffer.from(await readAll(openPeer('other', dir).readFile('one'))).toString('latin1')}`;
       } catch (error) {
         return describeError(error);
       }
