@@ -129,7 +129,7 @@ async function* listNamed({ db }: Place, checksum: boolean): AsyncGenerator<Name
  * @param onChecked called for each content
  * @param checksum true to read all of it and compare its digest, if that is known
  */
-export async function* verifyContents(place: Place, onChecked: () => void, checksum: boolean): AsyncGenerator<Damage> {
+export async function* verifyContents(place: Place, onChecked: () => void = () => undefined, checksum = false): AsyncGenerator<Damage> {
   for await (const damage of runPool(listNamed(place, checksum), (named) => findDamage(place, named), { limit: checkedAtOnce })) {
     onChecked();
     if (damage) yield damage;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadEngine } from '../../src/server/store/engine.ts';
+import { loadSqlite } from '../../src/server/store/sqlite.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 /** Snapshots of which something is lost or damaged: nothing of the present state may be given up for them. */
@@ -17,7 +17,7 @@ async function damage(name: string, how: (name: string) => unknown): Promise<voi
 }
 
 async function changeDatabase(name: string, statement: string): Promise<void> {
-  const open = await loadEngine();
+  const open = await loadSqlite();
   const connection = open(database(name));
   connection.exec(statement);
   connection.close();

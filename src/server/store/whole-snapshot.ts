@@ -5,26 +5,26 @@ import { LocalError } from '../../base/errors.ts';
 import { verifyContents } from '../verify-contents.ts';
 import { databaseFiles, foldDatabase } from './copy-state.ts';
 import { isDiskFull } from './disk-full.ts';
-import { loadEngine, type Engine } from './engine.ts';
+import { loadSqlite, type SqliteConnection } from './sqlite.ts';
 import { openStore } from './open.ts';
 
 /** Checks the copy of a snapshot before it replaces anything: SQLite takes a lost or shortened file for an empty or earlier database. */
 
 type Counts = Pick<SnapshotInfo, 'objects' | 'size'>;
 
-async function readDatabase<T>(folder: string, read: (engine: Engine) => T): Promise<T> {
-  const open = await loadEngine();
-  const engine = open(join(folder, databaseFiles[0]));
+async function readDatabase<T>(folder: string, read: (connection: SqliteConnection) => T): Promise<T> {
+  const open = await loadSqlite();
+  const connection = open(join(folder, databaseFiles[0]));
   try {
-    return read(engine);
+    return read(connection);
   } finally {
-    engine.close();
+    connection.close();
   }
 }
 
-function count(engine: Engine): Counts {
+function count(connection: SqliteConnection): Counts {
   const query = 'SELECT count(*) AS objects, coalesce(sum(size), 0) AS size FROM entries WHERE content IS NOT NULL';
-  const [counts] = engine.prepare(query).all([]) as [Counts];
+  const [counts] = connection.prepare(query).all([]) as [Counts];
   return counts;
 }
 
@@ -34,10 +34,10 @@ export function countObjects(folder: string): Promise<Counts> {
 }
 
 /** Says what is wrong with a database. */
-function findDamage(engine: Engine, objects: SnapshotInfo['objects']): string | undefined {
-  const [{ quick_check: found }] = engine.prepare('PRAGMA quick_check(1)').all([]) as [{ quick_check: string }];
+function findDamage(connection: SqliteConnection, objects: SnapshotInfo['objects']): string | undefined {
+  const [{ quick_check: found }] = connection.prepare('PRAGMA quick_check(1)').all([]) as [{ quick_check: string }];
   if (found !== 'ok') return found.replaceAll(/\s+/gu, ' ');
-  const { objects: has } = count(engine);
+  const { objects: has } = count(connection);
   return objects === null || has === objects ? undefined : `${has} of ${objects} objects`;
 }
 
@@ -67,7 +67,7 @@ export async function assertWhole(folder: string, name: string, objects: Snapsho
   let lost: string | undefined;
   try {
     await foldDatabase(folder);
-    const damage = await readDatabase(folder, (engine) => findDamage(engine, objects));
+    const damage = await readDatabase(folder, (connection) => findDamage(connection, objects));
     if (damage !== undefined) throw new Error(damage);
     lost = contents ? await findLost(folder) : undefined;
   } catch (error) {
