@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { compute } from '../../src/api/compute.ts';
 import type { Operation } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
@@ -40,12 +41,14 @@ function nextName(): string {
 export async function addImages({ store, account, other }: TestService): Promise<void> {
   await store.write(async (transaction) => {
     const row = await transaction.selectFrom('images').selectAll().executeTakeFirstOrThrow();
+    const bytes = Buffer.from('image');
     const stored = await store.bytes.write(
       (async function* () {
-        yield Buffer.from('image');
+        yield bytes;
       })(),
     );
-    const files = JSON.stringify([{ compression: 'none', sha1: '', size: 5 }]);
+    const sha1 = createHash('sha1').update(bytes).digest('hex');
+    const files = JSON.stringify([{ compression: 'none', sha1, size: bytes.length }]);
     const own = { ...row, id: ids.own, name: 'own', owner: account.id, public: 0, files, content: stored.id };
     const shared = { ...row, id: ids.shared, name: 'shared', owner: other.id, public: 0, acl: JSON.stringify([account.id]) };
     await transaction.insertInto('images').values([own, shared]).execute();
