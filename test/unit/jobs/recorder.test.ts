@@ -21,7 +21,7 @@ async function recordOne(write: () => Promise<unknown>, onRecorded: () => void):
   return { ended, givenUp };
 }
 
-const written = (): Promise<unknown> => Promise.resolve({ over: [], contents: [], replaced: [], refused: 0 });
+const written = (): Promise<unknown> => Promise.resolve({ over: [], unused: [], replaced: [], refused: 0 });
 
 test('an outcome that is on disk is not given up, whatever fails after it', async () => {
   const failure = new Error('a defect');
