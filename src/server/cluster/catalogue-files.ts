@@ -1,6 +1,7 @@
 import type { ImageUpload } from '../../api/catalogue.ts';
 import type { ByteStream } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { assertContents, type ClusterPlace } from '../cluster-contents.ts';
 import { storeRecorded } from '../compute/image-file.ts';
 import { discardContents } from '../storage/garbage.ts';
@@ -31,14 +32,14 @@ async function storeFile(store: Store, { read }: FileSource, upload: ImageUpload
 /** Stores all files or none. @returns contents by path */
 async function storeAll(store: Store, source: FileSource): Promise<Map<string, string>> {
   const contents = new Map<string, string>();
-  try {
+  const discard = (): Promise<void> => {
+    const rows = [...contents.values()].map((content) => ({ content }));
+    return discardContents(store, rows);
+  };
+  return undoOnFailure(discard, async () => {
     for (const upload of source.uploads) contents.set(upload.path, await storeFile(store, source, upload));
     return contents;
-  } catch (error) {
-    const rows = [...contents.values()].map((content) => ({ content }));
-    await discardContents(store, rows);
-    throw error;
-  }
+  });
 }
 
 /** Stores files, then calls `work` with their contents by path. */

@@ -5,7 +5,7 @@ import { isUuid } from '../../base/uuid.ts';
 import { creationCodes } from '../faults/failure.ts';
 import { writeBoth } from '../http/common-headers.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
-import { discardContents, isRolledBack } from '../storage/garbage.ts';
+import { discardContents, discardOnRollback } from '../storage/garbage.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import { emptyImage } from '../store/empty-image.ts';
@@ -100,20 +100,18 @@ async function fail({ image, fails }: ImageCreationRow, store: Store): Promise<v
 
 async function finish({ image, machine, due }: ImageCreationRow, store: Store): Promise<void> {
   const file = await makeImageFile(store, `${machine} ${image}`);
-  const taking = store.write(async (transaction) => {
-    const [creation] = await transaction.deleteFrom('image_creations').where('image', '=', image).returning('image').execute();
-    if (creation === undefined) return false;
-    await transaction
-      .updateTable('images')
-      .set({ state: 'active', published_at: due, ...file })
-      .where('id', '=', image)
-      .execute();
-    return true;
-  });
-  const isTaken = await taking.catch(async (error: unknown) => {
-    if (isRolledBack(error)) await discardContents(store, [file]);
-    throw error;
-  });
+  const take = (): Promise<boolean> =>
+    store.write(async (transaction) => {
+      const [creation] = await transaction.deleteFrom('image_creations').where('image', '=', image).returning('image').execute();
+      if (creation === undefined) return false;
+      await transaction
+        .updateTable('images')
+        .set({ state: 'active', published_at: due, ...file })
+        .where('id', '=', image)
+        .execute();
+      return true;
+    });
+  const isTaken = await discardOnRollback(store, [file], take);
   // Another request was faster, or the image has been deleted.
   if (!isTaken) await discardContents(store, [file]);
 }

@@ -7,7 +7,7 @@ import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { newestVersion } from '../http/version.ts';
-import { discardContents, isRolledBack, releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
+import { discardOnRollback, releaseContents, removeGarbage, type Garbage } from '../storage/garbage.ts';
 import { describeStored, findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
@@ -121,17 +121,13 @@ async function writeFiles(row: ImageRow, path: string, call: Call): Promise<Targ
   await demandAccess(target, call);
   const file = await describeFile(call, row);
   const manifest = await store.bytes.write(streamOf(writeManifest(row)));
-  try {
-    const garbage = await store.write(async (transaction) => {
+  const put = (): Promise<Garbage[]> =>
+    store.write(async (transaction) => {
       await requireOwnImage(transaction, account, row.id);
       const first = await putFile(transaction, target.image, file, 'application/octet-stream', call);
       return [...first, ...(await putFile(transaction, target.manifest, manifest, 'application/json', call))];
     });
-    await removeGarbage(store, garbage);
-  } catch (error) {
-    if (isRolledBack(error)) await discardContents(store, [{ content: manifest.id }]);
-    throw error;
-  }
+  await removeGarbage(store, await discardOnRollback(store, [{ content: manifest.id }], put));
   return target;
 }
 

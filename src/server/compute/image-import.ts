@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import { ApiError } from '../../base/errors.ts';
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { openPeer } from '../peers/client.ts';
-import { discardContents, isRolledBack } from '../storage/garbage.ts';
+import { discardContents, discardOnRollback } from '../storage/garbage.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { makeImageFile, storeRecorded, type ImageFile } from './image-file.ts';
 import { insertImage } from './image-limit.ts';
@@ -106,16 +107,13 @@ export const importImageFromDatacenter: Handler<typeof compute.importImageFromDa
   if (image.state !== 'active')
     throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${image.state} in ${datacenter}, not active`);
   const rows: ImageRow[] = [];
-  let isInserting = false;
-  try {
-    for (const each of await collectChain(store.db, source, image, datacenter)) {
-      rows.push({ ...each, acl: '[]', ...(await source.fetchFile(each)) });
-    }
-    isInserting = true;
-    await insertImages(call, rows);
-  } catch (error) {
-    if (!isInserting || isRolledBack(error)) await discardContents(store, rows);
-    throw error;
-  }
+  await undoOnFailure(
+    () => discardContents(store, rows),
+    async () => {
+      for (const each of await collectChain(store.db, source, image, datacenter))
+        rows.push({ ...each, acl: '[]', ...(await source.fetchFile(each)) });
+    },
+  );
+  await discardOnRollback(store, rows, () => insertImages(call, rows));
   return new Answer(showImage(rows.at(-1) ?? image, call), { headers: { location: `/${account.login}/images/${id}` } });
 };

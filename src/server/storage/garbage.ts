@@ -89,6 +89,19 @@ export async function discardContents(store: Store, rows: readonly HasContent[])
   for (const row of rows) if (row?.content) await removeBytes(store, row.content);
 }
 
+/**
+ * Does work that names stored contents in a transaction. When the transaction is known not to be committed, the contents are removed before
+ * the error is thrown.
+ */
+export async function discardOnRollback<T>(store: Store, rows: readonly HasContent[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRolledBack(error)) await discardContents(store, rows);
+    throw error;
+  }
+}
+
 // One row per id is enough: any number of links may have the same content.
 const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
   sql<{ id: string }>`select value as id from ${listValues(db, ids)}
