@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isSystemError, LocalError } from '../../base/errors.ts';
-import { loadSqlite } from './sqlite.ts';
+import { useSqlite } from './sqlite.ts';
 
 /** Copies the state of a store: the database, and links to the contents, which never change once written. */
 
@@ -68,13 +68,7 @@ export async function linkContents(from: string, to: string): Promise<void> {
 
 /** Moves everything in the write-ahead log of a directory's database into the database file. */
 export async function foldDatabase(dir: string): Promise<void> {
-  const open = await loadSqlite();
-  const connection = open(join(dir, databaseFiles[0]));
-  try {
-    connection.prepare('PRAGMA journal_mode=DELETE').all([]);
-  } finally {
-    connection.close();
-  }
+  await useSqlite(join(dir, databaseFiles[0]), (connection) => connection.prepare('PRAGMA journal_mode=DELETE').all([]));
 }
 
 /** Atomically replaces the database of a directory, which nobody has open, with the folded database of another directory. */

@@ -114,13 +114,21 @@ export async function loadSqlite(): Promise<(file: string) => SqliteConnection> 
   return (file) => openLibsql(libsql, file);
 }
 
+/** Opens a database, works with it, and closes it. */
+export async function useSqlite<T>(file: string, work: (connection: SqliteConnection) => T): Promise<T> {
+  const open = await loadSqlite();
+  const connection = open(file);
+  try {
+    return work(connection);
+  } finally {
+    connection.close();
+  }
+}
+
 /** Describes the database that the local service would use. @throws {LocalError} when there is none */
 export async function describeSqlite(): Promise<string> {
-  const open = await loadSqlite();
-  const engine = open(':memory:');
-  const [row] = engine.prepare('select sqlite_version() as version').all([]);
+  const [row] = await useSqlite(':memory:', (connection) => connection.prepare('select sqlite_version() as version').all([]));
   const { version } = row as { version: string };
-  engine.close();
   return `SQLite ${version} of ${version === process.versions['sqlite'] ? `Node.js ${process.version}` : 'libsql'}`;
 }
 

@@ -5,22 +5,12 @@ import { LocalError } from '../../base/errors.ts';
 import { verifyContents } from '../verify-contents.ts';
 import { databaseFiles, foldDatabase } from './copy-state.ts';
 import { isDiskFull } from './disk-full.ts';
-import { loadSqlite, type SqliteConnection } from './sqlite.ts';
+import { useSqlite, type SqliteConnection } from './sqlite.ts';
 import { openStore } from './open.ts';
 
 /** Checks the copy of a snapshot before it replaces anything: SQLite takes a lost or shortened file for an empty or earlier database. */
 
 type Counts = Pick<SnapshotInfo, 'objects' | 'size'>;
-
-async function readDatabase<T>(folder: string, read: (connection: SqliteConnection) => T): Promise<T> {
-  const open = await loadSqlite();
-  const connection = open(join(folder, databaseFiles[0]));
-  try {
-    return read(connection);
-  } finally {
-    connection.close();
-  }
-}
 
 function count(connection: SqliteConnection): Counts {
   const query = 'SELECT count(*) AS objects, coalesce(sum(size), 0) AS size FROM entries WHERE content IS NOT NULL';
@@ -30,7 +20,7 @@ function count(connection: SqliteConnection): Counts {
 
 /** Number of objects in a copy of a database, and their bytes. */
 export function countObjects(folder: string): Promise<Counts> {
-  return readDatabase(folder, count);
+  return useSqlite(join(folder, databaseFiles[0]), count);
 }
 
 /** Says what is wrong with a database. */
@@ -62,12 +52,13 @@ export async function assertWhole(folder: string, name: string, objects: Snapsho
   const refuse = (problem: string, hint: string, cause?: unknown): LocalError =>
     new LocalError(`snapshot "${name}" cannot be used; nothing was changed: ${problem}`, { hint, cause });
   const others = 'choose another one: cloud local snapshot list';
-  const isThere = (statSync(join(folder, databaseFiles[0]), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const database = join(folder, databaseFiles[0]);
+  const isThere = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) > 0;
   if (!isThere) throw refuse('its database is missing', others);
   let lost: string | undefined;
   try {
     await foldDatabase(folder);
-    const damage = await readDatabase(folder, (connection) => findDamage(connection, objects));
+    const damage = await useSqlite(database, (connection) => findDamage(connection, objects));
     if (damage !== undefined) throw new Error(damage);
     lost = contents ? await findLost(folder) : undefined;
   } catch (error) {
