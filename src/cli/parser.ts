@@ -72,16 +72,13 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
     add(`no-${kebab(name)}`, name, '').preset(false);
   } else {
     const added = add(kebab(name), name, ' <value>');
+    const read = (value: string): unknown => {
+      assertGiven(name, option, value, isOwn);
+      return readValue(name, option, value);
+    };
     if (option.inOrder === true)
-      added.argParser((value, previous: Placed<unknown>[] | undefined) => {
-        assertGiven(name, option, value, isOwn);
-        return [...(previous ?? []), { at: count(), value: readValue(name, option, value) }];
-      });
-    else if (option.kind === 'list')
-      added.argParser((value, previous: unknown[] | undefined) => {
-        assertGiven(name, option, value, isOwn);
-        return [...(previous ?? []), readValue(name, option, value)];
-      });
+      added.argParser((value, previous: Placed<unknown>[] | undefined) => [...(previous ?? []), { at: count(), value: read(value) }]);
+    else if (option.kind === 'list') added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), read(value)]);
     else
       added.argParser((value, previous: unknown) => {
         assertGiven(name, option, value, isOwn);
