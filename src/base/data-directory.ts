@@ -1,4 +1,5 @@
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
 import { unlessAbsent, UsageError } from './errors.ts';
 import { describeExposure } from './private-files.ts';
 
@@ -8,6 +9,11 @@ export const logName = 'service.log';
 /** Files and folders that a service creates in its data directory. */
 const folderNames = ['bytes', 'control', 'keys', 'sandbox', 'snapshots', 'tls', 'tmp', 'tools', 'zones'] as const;
 const fileNames = ['cloud.db', 'cloud.pid', 'isolation.json', 'peer.secret', 'profile.json', 'run.json', 'running-tasks', logName] as const;
+
+/** True if a directory has the data of a service. */
+export function hasDatabase(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'cloud.db'));
+}
 
 /** Names in a data directory that its service has not created; the temporary files and logs beside its own files begin with their names. */
 export function listForeignNames(dataDir: string): string[] {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withLock } from '../../base/lock.ts';
 import { writePrivate } from '../../base/private-files.ts';
+import { hasDatabase } from '../../base/data-directory.ts';
 import type { Context } from '../../cli/command.ts';
 import { readJsonFile } from '../../config/files.ts';
 import { preferences, type SettingName } from '../../config/settings.ts';
@@ -33,7 +34,7 @@ export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: stri
 
 /** True if the file is in the data directory of a local service. */
 function isOfService(file: string): boolean {
-  return existsSync(join(dirname(dirname(file)), 'cloud.db'));
+  return hasDatabase(dirname(dirname(file)));
 }
 
 /** True if a profile may be written without being asked for: it is new, of the same data, or of a local service whose data is gone. */

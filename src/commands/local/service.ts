@@ -2,12 +2,12 @@ import type { LocalService } from '../../server/local.ts';
 import type { Replay } from '../../server/recording/replay.ts';
 import { kebab } from '../../config/settings.ts';
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
-import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { assertOwnDataDirectory, hasDatabase } from '../../base/data-directory.ts';
 import { choice, duration, filePath, flag, folderPath, number, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
@@ -145,7 +145,7 @@ export async function readReplay({ world }: Context, options: ServeOptions): Pro
 
 /** Says before a start that --empty changes nothing, because there is data; undefined otherwise. */
 export function describeKept(dataDir: string, { data, empty }: Pick<ServeOptions, 'data' | 'empty'>): string | undefined {
-  if (!empty || !existsSync(join(dataDir, 'cloud.db'))) return undefined;
+  if (!empty || !hasDatabase(dataDir)) return undefined;
   const line = `cloud local reset -y${data === undefined ? '' : ` --data ${quoteShell(dataDir)}`}`;
   return `--empty has no effect on the data in ${dataDir}; to delete it and begin without samples: ${line}`;
 }
@@ -202,8 +202,9 @@ export const serve = command({
   options: serveOptions,
   run: async (invocation) => {
     const { options, world } = invocation;
-    const { add: log, flush } = openLog(invocation, dataDirOf(invocation, options.data));
-    const kept = describeKept(dataDirOf(invocation, options.data), options);
+    const dataDir = dataDirOf(invocation, options.data);
+    const { add: log, flush } = openLog(invocation, dataDir);
+    const kept = describeKept(dataDir, options);
     if (kept !== undefined) log(kept);
     const { service, instance } = await openService(invocation, options, log);
     const { close, tried } = service;

@@ -1,6 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ControlInput, ControlName, ControlResult } from '../../api/control.ts';
+import { hasDatabase } from '../../base/data-directory.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import type { FileStore } from '../../server/store/open.ts';
@@ -10,7 +11,7 @@ import { findRunning } from './running.ts';
 
 /** @throws {UsageError} unless a folder has the data of a service: no other folder may be read, changed or removed */
 export function checkData(dataDir: string): void {
-  if (existsSync(join(dataDir, 'cloud.db'))) return;
+  if (hasDatabase(dataDir)) return;
   throw new UsageError(`${dataDir} is not the data of a local service; nothing was changed`, { hint: 'cloud local start' });
 }
 
