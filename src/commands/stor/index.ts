@@ -1,7 +1,7 @@
 import { group, type Group } from '../../cli/command.ts';
 import { loadVerbs, verbs } from './verbs.ts';
 
-/** @param verb the command to load, if it is known which one is wanted: all of them are eight times as large */
+/** @param verb the command to load alone: `stor ls` needs half of the code of all commands */
 export async function loadStor(verb?: string): Promise<Group> {
   return group({
     summary: 'Directories and objects of the object storage',

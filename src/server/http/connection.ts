@@ -58,7 +58,10 @@ export class HttpConnection {
     this.#socket.pause();
     const { length } = this.#waiting;
     if (length < this.#mostWaiting) this.#waiting.push(exchange);
-    if (length > this.#mostWaiting && (this.#dropped += 1) > mostDropped) this.#socket.destroy();
+    if (length > this.#mostWaiting) {
+      this.#dropped += 1;
+      if (this.#dropped > mostDropped) this.#socket.destroy();
+    }
     if (length !== this.#mostWaiting) return;
     // This request gets an error response in its turn, which ends the connection; those after it are dropped.
     const message = `at most ${this.#mostWaiting} requests may wait for an earlier response on the same connection`;

@@ -103,8 +103,8 @@ async function needsContents(db: Kysely<Schema>): Promise<boolean> {
 }
 
 /**
- * Checks that a place has the contents of a database, and with `mark` marks it at first use. A place without the mark is accepted if it has a content
- * that the database names, as after a restore. Several processes may do this concurrently: all write the same.
+ * Checks that a place has the contents of a database, and with `mark` marks it at first use. A place without the mark is accepted if it has
+ * a content that the database names, as after a restore. Several processes may do this concurrently: all write the same.
  * @throws {LocalError} otherwise; nothing is written then
  */
 async function assertPlace(db: Kysely<Schema>, place: ContentsPlace, mark: boolean): Promise<void> {
