@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foldCounts } from '../../src/server/store/counts.ts';
 import type { Store } from '../../src/server/store/store.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace, type SharedPlace } from '../support/cluster-database.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 
@@ -13,22 +9,17 @@ import { createTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 let store: Store;
-let dir = '';
-let drop: () => Promise<void>;
+let place: SharedPlace;
 
 beforeAll(async () => {
-  const database = await createDatabase();
-  drop = database.drop;
-  dir = await mkdtemp(join(tmpdir(), 'cloud-counts-'));
-  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
-  service = await createTestService({ open });
-  store = await open();
+  place = await createSharedPlace();
+  service = await createTestService({ open: place.open });
+  store = await place.open();
 });
 afterAll(async () => {
   await store.close();
   await service.close();
-  await drop();
-  await rm(dir, { recursive: true, force: true });
+  await place.remove();
 });
 
 const body = Buffer.from('x');

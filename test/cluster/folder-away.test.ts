@@ -1,30 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rename } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Store } from '../../src/server/store/store.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { StoreUnavailable } from '../../src/server/store/unavailable.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace, type SharedPlace } from '../support/cluster-database.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 
 /** The folder of contents is away, as a file system of others can be: what needs it is refused for a while, and nothing else. */
 
 let service: TestService;
-let dir = '';
-let drop: () => Promise<void>;
+let place: SharedPlace;
 
 beforeAll(async () => {
-  const database = await createDatabase();
-  drop = database.drop;
-  dir = await mkdtemp(join(tmpdir(), 'cloud-away-'));
-  service = await createTestService({ open: () => openClusterStore({ database: database.url, bytes: join(dir, 'shared') }) });
+  place = await createSharedPlace();
+  service = await createTestService({ open: place.open });
 });
 afterAll(async () => {
   await service.close();
-  await drop();
-  await rm(dir, { recursive: true, force: true });
+  await place.remove();
 });
 
 async function readFirst({ bytes }: Store): Promise<string | undefined> {
@@ -34,7 +27,7 @@ async function readFirst({ bytes }: Store): Promise<string | undefined> {
 
 /** Does something while the folder is away. */
 async function whileAway<T>(work: () => Promise<T>): Promise<T> {
-  const folder = join(dir, 'shared');
+  const folder = place.dir;
   await rename(folder, `${folder}.away`);
   try {
     return await work();

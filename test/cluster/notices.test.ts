@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ActiveJob } from '../../src/server/jobs/active-job.ts';
@@ -10,7 +8,7 @@ import { createTaskLeases } from '../../src/server/jobs/leases.ts';
 import { watchJobs } from '../../src/server/jobs/watch.ts';
 import type { Store } from '../../src/server/store/store.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace, type SharedPlace } from '../support/cluster-database.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
 import { lacksPgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { runStatement } from '../support/postgres.ts';
@@ -19,22 +17,20 @@ import { createTestService, type TestService } from '../support/service.ts';
 /** How engines learn that there is something to do: by notices where they can be had, and by asking. */
 
 const wait = { timeout: 60_000, interval: 20 };
-let database: Awaited<ReturnType<typeof createDatabase>>;
-let dir = '';
+let place: SharedPlace;
 let service: TestService;
 const stores: Store[] = [];
 
-async function open(url = database.url, log?: (line: string) => void): Promise<Store> {
-  const store = await openClusterStore({ database: url, bytes: dir, log });
+async function open(url = place.url, log?: (line: string) => void): Promise<Store> {
+  const store = await openClusterStore({ database: url, bytes: place.dir, log });
   stores.push(store);
   return store;
 }
 
 beforeAll(async () => {
-  database = await createDatabase();
-  dir = await mkdtemp(join(tmpdir(), 'cloud-notices-'));
+  place = await createSharedPlace();
   service = await createTestService({
-    open: () => openClusterStore({ database: database.url, bytes: dir }),
+    open: place.open,
     // A gateway that leaves tasks to others.
     startJobs: (store) => ({
       ...createJobsElsewhere(store),
@@ -46,8 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(stores.map((store) => store.close()));
   await service.close();
-  await database.drop();
-  await rm(dir, { recursive: true, force: true });
+  await place.remove();
 });
 
 async function createJob(exec = 'cat'): Promise<string> {
@@ -84,7 +79,7 @@ function watchFor(store: Store): { changed: Set<string>; questions: () => number
 /** Ends all connections that listen. */
 const cutListeners = (): Promise<void> =>
   runStatement(
-    database.url,
+    place.url,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%'`,
   );
 
@@ -121,7 +116,7 @@ describe('an engine', () => {
   test('that nobody tells does the tasks all the same', { timeout: 120_000 }, async () => {
     const { notices: _, ...store } = await open();
     await service.storage('PUT', '/demo/stor/a', { body: Buffer.from('a\n') });
-    const given = { dataDir: join(dir, 'deaf'), owner: 'deaf', url: () => '', server: 'deaf', isolation: usualIsolation(), slots: 1 };
+    const given = { dataDir: join(place.dir, 'deaf'), owner: 'deaf', url: () => '', server: 'deaf', isolation: usualIsolation(), slots: 1 };
     const engine = startJobEngine({ ...given, store, now: Date.now, log: () => undefined });
     await engine.detected;
     const id = await createJob();
@@ -133,12 +128,12 @@ describe('an engine', () => {
 
 describe.skipIf(lacksPgbouncer())('behind a pooler of transactions', () => {
   test('nobody listens, one line says so, and tasks are found by asking', { timeout: 120_000 }, async () => {
-    const pooler = await startPgbouncer(database.url);
+    const pooler = await startPgbouncer(place.url);
     const lines: string[] = [];
-    const store = await openClusterStore({ database: pooler.url, bytes: dir, log: (line) => void lines.push(line) });
+    const store = await openClusterStore({ database: pooler.url, bytes: place.dir, log: (line) => void lines.push(line) });
     try {
       const given = {
-        dataDir: join(dir, 'pooled'),
+        dataDir: join(place.dir, 'pooled'),
         owner: 'pooled',
         url: () => '',
         server: 'pooled',

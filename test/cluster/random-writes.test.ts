@@ -1,7 +1,4 @@
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEntry, removeEntry } from '../../src/server/storage/entries.ts';
@@ -9,9 +6,8 @@ import { releaseContents } from '../../src/server/storage/garbage.ts';
 import { placeOf } from '../../src/server/storage/paths.ts';
 import { foldCounts } from '../../src/server/store/counts.ts';
 import type { Store } from '../../src/server/store/store.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { countWrites } from '../../src/server/store/postgres/write.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace, type SharedPlace } from '../support/cluster-database.ts';
 import { CrowdedTree } from '../support/crowded-tree.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { HistoryDriver, type SendToStorage } from '../support/history-driver.ts';
@@ -28,23 +24,18 @@ import { createTestService, joinServices, type Send, type TestReply, type TestSe
 let first: TestService;
 let second: Pick<TestService, 'compute' | 'storage'>;
 let store: Store;
-let dir = '';
-let drop: () => Promise<void>;
+let place: SharedPlace;
 
 beforeAll(async () => {
-  const database = await createDatabase();
-  drop = database.drop;
-  dir = await mkdtemp(join(tmpdir(), 'cloud-random-'));
-  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
-  first = await createTestService({ open });
-  store = await open();
+  place = await createSharedPlace();
+  first = await createTestService({ open: place.open });
+  store = await place.open();
   second = joinServices(store, first.key);
 });
 afterAll(async () => {
   await store.close();
   await first.close();
-  await drop();
-  await rm(dir, { recursive: true, force: true });
+  await place.remove();
 });
 
 const rounds = scale(2, 40);

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,8 +13,7 @@ import type { Result } from '../../src/server/jobs/result.ts';
 import { baseOf } from '../../src/server/jobs/results.ts';
 import { placeOfAbsolute } from '../../src/server/storage/paths.ts';
 import type { Store } from '../../src/server/store/store.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace, type SharedPlace } from '../support/cluster-database.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
 import { createTestService, type TestService } from '../support/service.ts';
 
@@ -24,25 +21,20 @@ import { createTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
 let other: Store;
-let dir = '';
-let drop: () => Promise<void>;
+let place: SharedPlace;
 const noEngine = { wake: () => undefined, problemOf: () => undefined, close: () => Promise.resolve() };
 
 beforeAll(async () => {
-  const database = await createDatabase();
-  drop = database.drop;
-  dir = await mkdtemp(join(tmpdir(), 'cloud-leases-'));
-  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
+  place = await createSharedPlace();
   const isolation = { kind: 'none' } as never;
-  service = await createTestService({ open, startJobs: () => ({ ...noEngine, detected: Promise.resolve({ isolation }) }) });
-  other = await open();
+  service = await createTestService({ open: place.open, startJobs: () => ({ ...noEngine, detected: Promise.resolve({ isolation }) }) });
+  other = await place.open();
   await service.storage('PUT', '/demo/stor/a', { body: Buffer.from('a\n') });
 });
 afterAll(async () => {
   await other.close();
   await service.close();
-  await drop();
-  await rm(dir, { recursive: true, force: true });
+  await place.remove();
 });
 
 async function createJob(inputs: number, phases: unknown = [{ exec: 'cat' }], end = true): Promise<string> {
@@ -246,7 +238,15 @@ describe('the end', () => {
 describe('whole engines', () => {
   const engines: JobEngine[] = [];
   const start = (store: Store, name: string): JobEngine => {
-    const given = { store, dataDir: join(dir, name), owner: name, url: () => '', server: name, isolation: usualIsolation(), slots: 1 };
+    const given = {
+      store,
+      dataDir: join(place.dir, name),
+      owner: name,
+      url: () => '',
+      server: name,
+      isolation: usualIsolation(),
+      slots: 1,
+    };
     const engine = startJobEngine({ ...given, now: Date.now, log: () => undefined });
     engines.push(engine);
     return engine;

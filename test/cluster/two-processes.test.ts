@@ -1,10 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { Store } from '../../src/server/store/store.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace, type SharedPlace } from '../support/cluster-database.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { createRsaKey, createTestService, joinServices, signAs, type TestReply, type TestService } from '../support/service.ts';
 
@@ -13,23 +9,18 @@ import { createRsaKey, createTestService, joinServices, signAs, type TestReply, 
 let first: TestService;
 let second: Pick<TestService, 'compute' | 'storage'>;
 let store: Store;
-let dir = '';
-let drop: () => Promise<void>;
+let place: SharedPlace;
 
 beforeAll(async () => {
-  const database = await createDatabase();
-  drop = database.drop;
-  dir = await mkdtemp(join(tmpdir(), 'cloud-two-'));
-  const open = (): Promise<Store> => openClusterStore({ database: database.url, bytes: dir });
-  first = await createTestService({ open });
-  store = await open();
+  place = await createSharedPlace();
+  first = await createTestService({ open: place.open });
+  store = await place.open();
   second = joinServices(store, first.key);
 });
 afterAll(async () => {
   await store.close();
   await first.close();
-  await drop();
-  await rm(dir, { recursive: true, force: true });
+  await place.remove();
 });
 
 /** One of the two in turn. */

@@ -1,15 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Store } from '../../src/server/store/store.ts';
 import { createColumnTypes } from '../../src/server/store/postgres/column-types.ts';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createUsageTables } from '../../src/server/store/usage-tables.ts';
 import { foldUsage, listUsage, readUsage } from '../../src/server/store/usage.ts';
-import { createDatabase } from '../support/cluster-database.ts';
+import { createSharedPlace } from '../support/cluster-database.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { createTestService, joinServices, type TestService } from '../support/service.ts';
@@ -24,15 +20,13 @@ let url = '';
 const ends: (() => Promise<unknown> | void)[] = [];
 
 beforeAll(async () => {
-  const database = await createDatabase();
-  ({ url } = database);
-  const dir = await mkdtemp(join(tmpdir(), 'cloud-usage-'));
+  const place = await createSharedPlace();
+  ({ url } = place);
   const made = createSandbox();
   ({ sandbox } = made);
-  ends.push(made.remove, () => rm(dir, { recursive: true, force: true }), database.drop);
-  const open = (): Promise<Store> => openClusterStore({ database: url, bytes: dir });
-  first = await createTestService({ open });
-  store = await open();
+  ends.push(made.remove, place.remove);
+  first = await createTestService({ open: place.open });
+  store = await place.open();
   second = joinServices(store, first.key);
   ends.push(
     () => first.close(),

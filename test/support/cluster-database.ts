@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
@@ -57,6 +60,29 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<{ url: s
   const admin = nameDatabase(pattern, 'postgres');
   await runStatement(admin, `create database ${name} template ${isEmpty ? 'template0' : template}`);
   return { url: nameDatabase(pattern, name), drop: () => runStatement(admin, `drop database if exists ${name} with (force)`) };
+}
+
+/** A database and a folder of contents, for several stores over both. */
+export interface SharedPlace {
+  readonly url: string;
+  readonly dir: string;
+  readonly open: () => Promise<Store>;
+  readonly remove: () => Promise<void>;
+}
+
+/** Makes a database with all tables, and a folder. */
+export async function createSharedPlace(): Promise<SharedPlace> {
+  const { url, drop } = await createDatabase();
+  const dir = await mkdtemp(join(tmpdir(), 'cloud-shared-'));
+  return {
+    url,
+    dir,
+    open: () => openClusterStore({ database: url, bytes: dir }),
+    remove: async () => {
+      await drop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Seconds for which the lease of a test holds that nobody renews. */

@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { collect, type Collected, type CollectOptions } from '../../src/server/cluster-collector.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { countRequests } from '../../src/server/running-requests.ts';
 import { createLoadGuard } from '../../src/server/shed-load.ts';
-import { catchUp, createDatabase, openLeased, type LeasedStore } from './cluster-database.ts';
+import { catchUp, createSharedPlace, openLeased, type LeasedStore } from './cluster-database.ts';
 import { createTestService, joinServices, type JoinedServices, type TestService } from './service.ts';
 
 /** A gateway as a function: services, connections and a lease of its own. */
@@ -29,15 +25,15 @@ export interface TestGateways {
 }
 
 export async function createTestGateways(): Promise<TestGateways> {
-  const { url, drop } = await createDatabase();
-  const dir = await mkdtemp(join(tmpdir(), 'cloud-gateways-'));
+  const place = await createSharedPlace();
+  const { url, dir } = place;
   const leased = new Set<LeasedStore>();
   const open = async (clock?: () => number): Promise<LeasedStore> => {
     const opened = await openLeased(url, dir, clock);
     leased.add(opened);
     return opened;
   };
-  const service = await createTestService({ open: () => openClusterStore({ database: url, bytes: dir }) });
+  const service = await createTestService({ open: place.open });
   return {
     url,
     dir,
@@ -61,8 +57,7 @@ export async function createTestGateways(): Promise<TestGateways> {
     async close() {
       for (const { store } of leased) await store.close();
       await service.close();
-      await drop();
-      await rm(dir, { recursive: true, force: true });
+      await place.remove();
     },
   };
 }
