@@ -7,6 +7,7 @@ import type { Services } from './services.ts';
 import { findReferenced } from './storage/garbage.ts';
 import { collectUnreferenced } from './store/collect.ts';
 import { foldDatabase, linkContents, replaceDatabase } from './store/copy-state.ts';
+import { ignoreDamage } from './store/damaged-database.ts';
 import { openStore, type FileStore } from './store/open.ts';
 import { copyKeys, copySnapshot, createSnapshot, makeUnfinished } from './store/snapshots.ts';
 
@@ -97,8 +98,8 @@ export function createLiveState(
   async function exchange(folder: string): Promise<void> {
     await gate.shut(graceMs);
     try {
-      await current.jobs?.close();
-      await current.store.close();
+      await ignoreDamage(dataDir, async () => current.jobs?.close());
+      await ignoreDamage(dataDir, () => current.store.close());
       copyKeys(folder, dataDir);
       replaceDatabase(folder, dataDir);
     } finally {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ControlInput } from '../api/control.ts';
 import { assertDataDirectory } from '../base/data-directory.ts';
+import { undoOnFailure } from '../base/undo-on-failure.ts';
 import { listNames, prepareTls, type LocalTls } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { nameSecond } from './peers/second-datacenter.ts';
@@ -24,6 +25,7 @@ import { beginAnew } from './seed/anew.ts';
 import { seedStore } from './seed/samples.ts';
 import { createServices, type Services } from './services.ts';
 import type { ServiceSettings } from './settings.ts';
+import { explainDatabase } from './store/damaged-database.ts';
 import { openStore, type FileStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 
@@ -200,16 +202,18 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
 /**
  * Starts both services on this machine over the data in `dataDir`, with TLS under their own authority. The first start creates an account
  * with a key and sample data.
- * @throws {LocalError} if the directory or a port is in use; {UsageError} if login, key or faults are invalid, or the directory has other files
+ * @throws {LocalError} if the directory or a port is in use, or the database is damaged; {UsageError} if login, key or faults are invalid, or the directory has other files
  */
 export async function startLocal(options: LocalOptions): Promise<LocalService> {
   const settings = readSettings(options);
   assertDataDirectory(options.dataDir);
   const store = await openStore(options.dataDir);
   try {
-    return await run(store, settings, options);
+    return await undoOnFailure(
+      () => store.close(),
+      () => run(store, settings, options),
+    );
   } catch (error) {
-    await store.close();
-    throw error;
+    throw explainDatabase(options.dataDir, error);
   }
 }

@@ -68,7 +68,7 @@ describe.each(['that runs', 'at rest'])('a service %s', (way) => {
   });
 
   it('has all of its present state', async () => {
-    if (way === 'at rest') await user.json('local', 'start', '--http');
+    if (way === 'at rest') await user.json('local', 'start', '--http', '--compute-port', '0', '--stor-port', '0');
     await expectPresent();
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { listForeignNames } from '../../base/data-directory.ts';
+import { damageHint, findDamage, findLostContents, listForeignNames } from '../../base/data-directory.ts';
 import { unlessNoEntry, NotFoundError, UsageError } from '../../base/errors.ts';
 import { wantsRows } from '../../cli/rows.ts';
 import { bytes, record, type Output } from '../../output/kinds.ts';
@@ -48,7 +48,7 @@ function measureFolder(folder: string): { files: number; size: number } {
 export const status = command({
   summary: 'Show whether the services run, their addresses, start time and size of data',
   description:
-    'Exits with 0 whether the services run or not: see the field running. The field answers is false when a running service is too busy to respond in time, or hangs.',
+    'Exits with 0 whether the services run or not: see the field running. Damaged data of stopped services is reported on stderr, as far as sizes and headers of files show it. The field answers is false when a running service is too busy to respond in time, or hangs.',
   options: dataOption,
   run: async (invocation) => {
     const { options, world, warn } = invocation;
@@ -61,6 +61,8 @@ export const status = command({
     const running = found?.running;
     const difference = running && describeDifference(running);
     if (difference !== undefined) warn(difference);
+    const damage = (found === undefined ? findDamage(dataDir) : undefined) ?? findLostContents(dataDir);
+    if (damage !== undefined) warn(`${damage}; ${damageHint}`);
     const told = running && {
       answers: found?.answers,
       computeUrl: running.computeUrl,

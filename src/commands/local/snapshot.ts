@@ -63,20 +63,21 @@ const restore = command({
   ...changing,
   summary: 'Restore the services from a snapshot',
   description:
-    'The current state is lost; save it in a snapshot first if you need it. A damaged snapshot is refused before anything is changed. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
+    'The current state is lost; save it in a snapshot first if you need it. A damaged snapshot is refused before anything is changed; the current state may be damaged. Works while the services run: new requests wait, and requests in progress have 5 seconds to finish. Connections, addresses, clock and faults stay.',
   arguments: { name: one('Name of the snapshot', { values: 'snapshot' }) },
   options: dataOption,
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
-    checkData(dataDir);
+    const [saved] = await findSaved(dataDir, args.name);
+    // What is restored need not be there.
+    if (saved === undefined) checkData(dataDir);
     if (await isServed(world, dataDir)) await control(dataDir, 'restore', { name: args.name });
     else {
       const { restoreAtRest } = await import('../../server/store/snapshots.ts');
       await restoreAtRest(dataDir, args.name);
     }
     note(`Restored snapshot ${args.name}`);
-    const [saved] = await findSaved(dataDir, args.name);
     return wantsRows(invocation) && saved !== undefined ? record(saved, { id: 'name', columns }) : undefined;
   },
   examples: [

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { assertDataDirectory, assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { assertDataDirectory, assertOwnDataDirectory, damageHint, findLostContents } from '../../base/data-directory.ts';
 import type { World } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { spin } from '../../cli/wait.ts';
@@ -85,7 +85,8 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   if (exited) {
     const end = explainEnd(dataDir, logFile);
     const isTaken = /port \d+ of \S+ is in use/.test(end);
-    const hint = isTaken ? 'use free ports: cloud local start --compute-port 0 --stor-port 0' : `see ${logFile}`;
+    const isDamaged = end.includes(' is damaged: ');
+    const hint = isTaken ? 'use free ports: cloud local start --compute-port 0 --stor-port 0' : isDamaged ? damageHint : `see ${logFile}`;
     throw new LocalError(`the service did not start: ${end}`, { hint });
   }
   child.unref();
@@ -172,6 +173,8 @@ export const start = command({
       for (const name of [asked, ...options.addAccount.map((login) => accountProfileOf(asked, login))])
         checkProfile(invocation, name, dataDir);
     const kept = describeKept(dataDir, options);
+    const lost = findLostContents(dataDir);
+    if (lost !== undefined) warn(`${lost}; ${damageHint}`);
     const found = await findRunning(world, dataDir);
     const { running, isNew } =
       found === undefined

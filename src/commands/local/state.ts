@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ControlInput, ControlName, ControlResult } from '../../api/control.ts';
-import { hasDatabase } from '../../base/data-directory.ts';
+import { assertDatabaseKept, hasDatabase } from '../../base/data-directory.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import type { FileStore } from '../../server/store/open.ts';
@@ -9,9 +9,10 @@ import { control } from './control.ts';
 import { findHolder } from './holder.ts';
 import { findRunning } from './running.ts';
 
-/** @throws {UsageError} unless a folder has the data of a service: no other folder may be read, changed or removed */
+/** @throws {UsageError} unless a folder has the data of a service: no other folder may be read, changed or removed; {LocalError} if its database is missing */
 export function checkData(dataDir: string): void {
   if (hasDatabase(dataDir)) return;
+  assertDatabaseKept(dataDir);
   throw new UsageError(`${dataDir} is not the data of a local service; nothing was changed`, { hint: 'cloud local start' });
 }
 
@@ -31,13 +32,8 @@ export async function changeState<N extends ControlName>(
 ): Promise<ControlResult<N>> {
   checkData(dataDir);
   if (await isServed(world, dataDir)) return await control(dataDir, name, input);
-  const { openStore } = await import('../../server/store/open.ts');
-  const store = await openStore(dataDir);
-  try {
-    return await atRest(store);
-  } finally {
-    await store.close();
-  }
+  const { useStore } = await import('../../server/store/open.ts');
+  return await useStore(dataDir, atRest);
 }
 
 /** Folders that make a copy equal to the original for clients: the authority that they trust, and the keys that they sign with. */

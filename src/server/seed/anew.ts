@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { listKeysOf, selectKeys } from '../access/accounts.ts';
 import type { AccountRow } from '../store/schema.ts';
-import { openStore } from '../store/open.ts';
+import { useStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { seedAccount } from './account.ts';
 import type { LocalAccount } from './local-accounts.ts';
@@ -22,8 +22,7 @@ interface Beginning {
  * account the key with which clients sign.
  */
 export async function beginAnew(before: Store, folder: string, { account, accounts, empty, now }: Beginning): Promise<void> {
-  const store = await openStore(folder);
-  try {
+  await useStore(folder, async (store) => {
     const seed = async ({ account: login, accountId: id, keyId }: LocalAccount, created: number): Promise<AccountRow> => {
       const [key] = selectKeys(await listKeysOf(before.db, { id }, undefined), keyId);
       const keyFile = join(folder, 'keys', `${login}.pem`);
@@ -33,7 +32,5 @@ export async function beginAnew(before: Store, folder: string, { account, accoun
     // The oldest account is the default one.
     for (const other of accounts) if (other.accountId !== account.accountId) await seed(other, now + 1);
     if (!empty) await seedSamples(store, first, now);
-  } finally {
-    await store.close();
-  }
+  });
 }

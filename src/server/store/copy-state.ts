@@ -74,7 +74,7 @@ export async function foldDatabase(dir: string): Promise<void> {
 /** Atomically replaces the database of a directory, which nobody has open, with the folded database of another directory. */
 export function replaceDatabase(from: string, to: string): void {
   const [file, log] = databaseFiles;
-  // The log has been empty since the database was closed; next to another database it would be taken for that database's log.
+  // The log is empty since the database was closed, unless that is damaged; beside another database it would be taken for that database's log.
   rmSync(join(to, log), { force: true });
   renameSync(join(from, file), join(to, file));
 }

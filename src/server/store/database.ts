@@ -3,9 +3,11 @@ import { mkdir, open as openFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely';
+import { damageHint, isDatabaseLost } from '../../base/data-directory.ts';
 import { LocalError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { isAlive } from '../../base/world.ts';
+import { DamagedDatabase, explainDatabase } from './damaged-database.ts';
 import { isDiskFull } from './disk-full.ts';
 import { isSqliteError, loadSqlite, type SqliteConnection } from './sqlite.ts';
 import { keepRows, listWrittenGroups, type RowGroup, type WriteCounts } from './remembered-query.ts';
@@ -73,12 +75,14 @@ async function refuseSecond(dir: string, pidFile: string, cause: unknown): Promi
 /**
  * Opens `dir/cloud.db` for this process only. The database's exclusive lock is also the lock of the directory: it ends with the process,
  * however the process ends. Every commit is flushed to disk.
- * @throws {LocalError} when another process has the directory open, or the file is not a database.
+ * @throws {LocalError} when another process has the directory open, or the file is not a database: {DamagedDatabase}
  */
 export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
   const file = join(dir, 'cloud.db');
   const pidFile = join(dir, 'cloud.pid');
   const open = await loadSqlite();
+  // A new database would have no rows for these contents, and the service would remove them.
+  if (isDatabaseLost(dir)) throw new DamagedDatabase(dir, 'it is empty or missing');
   await createFile(dir, file);
   const connection = open(file);
   try {
@@ -92,8 +96,10 @@ export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
     if (isSqliteError(error, 'SQLITE_BUSY')) return refuseSecond(dir, pidFile, error);
     if (isDiskFull(error))
       throw new LocalError(`${dir}: no space left on the disk`, { hint: 'free some space and try again', cause: error });
+    const explained = explainDatabase(dir, error);
+    if (explained instanceof LocalError) throw explained;
     throw new LocalError(`${file}: cannot be opened as a database: ${error instanceof Error ? error.message : String(error)}`, {
-      hint: 'name another directory with --data DIR, or put a backup of this one in place',
+      hint: damageHint,
       cause: error,
     });
   }

@@ -1,4 +1,6 @@
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { copyDatabase, linkContents } from './copy-state.ts';
+import { explainDatabase } from './damaged-database.ts';
 import { openDatabase } from './database.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -20,7 +22,7 @@ export interface FileStore extends Store {
 
 /**
  * Opens the data of the local service in `dir`, which is created if missing, for this process only.
- * @throws {LocalError} when another process has it open, or a newer release has written to it.
+ * @throws {LocalError} when another process has it open, a newer release has written to it, or its database is damaged
  */
 export async function openStore(dir: string): Promise<FileStore> {
   const db = await openDatabase(dir);
@@ -51,7 +53,22 @@ export async function openStore(dir: string): Promise<FileStore> {
       },
     };
   } catch (error) {
-    await db.destroy();
-    throw error;
+    await db.destroy().catch(() => undefined);
+    throw explainDatabase(dir, error);
+  }
+}
+
+/** Opens the data in `dir`, works with it, and closes it. @throws {LocalError} as `openStore`, also when the work finds the damage */
+export async function useStore<T>(dir: string, work: (store: FileStore) => Promise<T>): Promise<T> {
+  const store = await openStore(dir);
+  try {
+    const result = await undoOnFailure(
+      () => store.close(),
+      () => work(store),
+    );
+    await store.close();
+    return result;
+  } catch (error) {
+    throw explainDatabase(dir, error);
   }
 }

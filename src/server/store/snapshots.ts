@@ -3,11 +3,12 @@ import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSyn
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SnapshotInfo } from '../../api/control.ts';
-import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { assertOwnDataDirectory, isDatabaseLost } from '../../base/data-directory.ts';
 import { NotFoundError, quietly, unlessAbsent, UsageError } from '../../base/errors.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
+import { DamagedDatabase, explainDatabase, ignoreDamage } from './damaged-database.ts';
 import { openStore, type FileStore } from './open.ts';
 import { assertWhole, countObjects } from './whole-snapshot.ts';
 
@@ -69,7 +70,7 @@ export function copyKeys(from: string, to: string): void {
 /**
  * Creates a snapshot of a store that is in use; if that fails, nothing is left of it.
  * @param now milliseconds since the epoch
- * @throws {UsageError} when the name cannot be used
+ * @throws {UsageError} when the name cannot be used; {LocalError} when the database is damaged
  */
 export async function createSnapshot(store: FileStore, dataDir: string, name: string, now: number): Promise<SnapshotInfo> {
   assertName(name);
@@ -78,15 +79,16 @@ export async function createSnapshot(store: FileStore, dataDir: string, name: st
   try {
     copyKeys(dataDir, folder);
     await store.copyTo(folder);
+    if (isDatabaseLost(folder)) throw new DamagedDatabase(dataDir, 'it is empty');
     // One file: a lost or shortened write-ahead log would be taken for an earlier state.
     await foldDatabase(folder);
-    const info = { name, created: new Date(now).toISOString(), ...(await countObjects(folder)) };
+    const info = { name, created: new Date(now).toISOString(), ...(await countObjects(folder, dataDir)) };
     writePrivate(join(folder, infoFile), `${JSON.stringify(info)}\n`);
     renameSync(folder, join(snapshotsOf(dataDir), name));
     return info;
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    throw error;
+    throw explainDatabase(dataDir, error);
   }
 }
 
@@ -142,8 +144,8 @@ export async function copySnapshot(dataDir: string, name: string, target: string
  */
 export async function restoreAtRest(dataDir: string, name: string): Promise<void> {
   findSnapshot(dataDir, name);
-  // Migrates the database, and detects whether another process has it open.
-  await (await openStore(dataDir)).close();
+  // Detects whether another process has the database open, and empties its log.
+  await ignoreDamage(dataDir, async () => (await openStore(dataDir)).close());
   const folder = makeUnfinished(dataDir);
   try {
     await copySnapshot(dataDir, name, folder, { contents: true });

@@ -94,10 +94,13 @@ function openLibsql(Connection: typeof LibsqlDatabase, file: string): SqliteConn
     close: () => void connection.close(),
     closeUnlocked: () => {
       // The driver closes the file only when its statements have been garbage-collected; until then the lock would remain.
-      connection.prepare('PRAGMA journal_mode=DELETE').all([]);
-      connection.prepare('PRAGMA locking_mode=NORMAL').all([]);
-      connection.prepare('SELECT count(*) FROM sqlite_master').all([]);
-      connection.close();
+      try {
+        connection.prepare('PRAGMA journal_mode=DELETE').all([]);
+        connection.prepare('PRAGMA locking_mode=NORMAL').all([]);
+        connection.prepare('SELECT count(*) FROM sqlite_master').all([]);
+      } finally {
+        connection.close();
+      }
     },
   };
 }
@@ -132,11 +135,12 @@ export async function describeSqlite(): Promise<string> {
   return `SQLite ${version} of ${version === process.versions['sqlite'] ? `Node.js ${process.version}` : 'libsql'}`;
 }
 
-/** Result codes of SQLite: libsql reports the name, Node.js the number, whose low byte is the primary code. */
-const resultCodes = { SQLITE_BUSY: 5, SQLITE_FULL: 13 } as const;
+/** Result codes of SQLite: libsql reports the name, which may continue the one here, Node.js the number, whose low byte is the primary code. */
+const resultCodes = { SQLITE_BUSY: 5, SQLITE_CORRUPT: 11, SQLITE_FULL: 13, SQLITE_NOTADB: 26 } as const;
 
 export function isSqliteError(error: unknown, name: keyof typeof resultCodes): boolean {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  return code === name || (typeof errcode === 'number' && (errcode & 0xff) === resultCodes[name]);
+  const isNamed = typeof code === 'string' && `${code}_`.startsWith(`${name}_`);
+  return isNamed || (typeof errcode === 'number' && (errcode & 0xff) === resultCodes[name]);
 }

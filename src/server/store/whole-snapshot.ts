@@ -4,9 +4,10 @@ import type { SnapshotInfo } from '../../api/control.ts';
 import { LocalError } from '../../base/errors.ts';
 import { verifyContents } from '../verify-contents.ts';
 import { databaseFiles, foldDatabase } from './copy-state.ts';
+import { DamagedDatabase } from './damaged-database.ts';
 import { isDiskFull } from './disk-full.ts';
 import { useSqlite, type SqliteConnection } from './sqlite.ts';
-import { openStore } from './open.ts';
+import { useStore } from './open.ts';
 
 /** Checks the copy of a snapshot before it replaces anything: SQLite takes a lost or shortened file for an empty or earlier database. */
 
@@ -18,11 +19,6 @@ function count(connection: SqliteConnection): Counts {
   return counts;
 }
 
-/** Number of objects in a copy of a database, and their bytes. */
-export function countObjects(folder: string): Promise<Counts> {
-  return useSqlite(join(folder, databaseFiles[0]), count);
-}
-
 /** Says what is wrong with a database. */
 function findDamage(connection: SqliteConnection, objects: SnapshotInfo['objects']): string | undefined {
   const [{ quick_check: found }] = connection.prepare('PRAGMA quick_check(1)').all([]) as [{ quick_check: string }];
@@ -31,15 +27,21 @@ function findDamage(connection: SqliteConnection, objects: SnapshotInfo['objects
   return objects === null || has === objects ? undefined : `${has} of ${objects} objects`;
 }
 
+/** Number of objects in a copy of the database of `dataDir`, and their bytes. @throws {LocalError} if the database is damaged */
+export function countObjects(folder: string, dataDir: string): Promise<Counts> {
+  return useSqlite(join(folder, databaseFiles[0]), (connection) => {
+    const damage = findDamage(connection, null);
+    if (damage !== undefined) throw new DamagedDatabase(dataDir, damage);
+    return count(connection);
+  });
+}
+
 /** The first content that is missing or too short. */
-async function findLost(folder: string): Promise<string | undefined> {
-  const store = await openStore(folder);
-  try {
+function findLost(folder: string): Promise<string | undefined> {
+  return useStore(folder, async (store) => {
     for await (const { path, problem } of verifyContents(store)) return `the content of ${path} ${problem}`;
     return undefined;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /**

@@ -17,6 +17,7 @@ test('requests do not wait for ever when the old state cannot be closed', async 
     throw new Error('no services');
   };
   try {
+    await (await openStore(dataDir)).close();
     const live = createLiveState(dataDir, gate, first, stand);
     const fill = async (folder: string): Promise<void> => (await openStore(folder)).close();
     await expect(live.replace(fill)).rejects.toThrow('no services');

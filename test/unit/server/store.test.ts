@@ -118,7 +118,7 @@ describe('the data directory', () => {
     await store.close();
     await rm(join(dir, 'cloud.db'));
     await writeFile(join(dir, 'cloud.db'), randomBytes(8192));
-    await expect(openStore(dir)).rejects.toThrow(/cannot be opened as a database/u);
+    await expect(openStore(dir)).rejects.toThrow(/is damaged: file is not a database/u);
     await rm(dir, { recursive: true });
     store = await openNewStore(dir);
   });
