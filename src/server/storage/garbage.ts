@@ -80,7 +80,7 @@ async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<v
  * True if a transaction that failed is known not to be committed: the request was rejected, or there was no room. After any other error
  * the contents that it was to name must be kept; the collection at the next start finds out.
  */
-export function isRolledBack(error: unknown): boolean {
+function isRolledBack(error: unknown): boolean {
   return error instanceof ApiError || isDiskFull(error);
 }
 

@@ -10,7 +10,7 @@ import { insertRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { checkWrite, isConditional } from './conditions.ts';
 import { storeBody } from './contents.ts';
-import { isRolledBack, releaseContents, removeGarbage, type Garbage } from './garbage.ts';
+import { discardOnRollback, releaseContents, removeGarbage, type Garbage } from './garbage.ts';
 import {
   describeStored,
   findForWriting,
@@ -119,17 +119,12 @@ export async function keepBytes(
   bytes: StoredBytes | RowBytes,
   work: (transaction: Transaction<Schema>) => Promise<Garbage[]>,
 ): Promise<void> {
-  let garbage: Garbage[];
-  try {
-    garbage = await store.writeEntry(async (transaction) => {
+  const put = (): Promise<Garbage[]> =>
+    store.writeEntry(async (transaction) => {
       if ('row' in bytes) await insertRow(transaction, bytes);
       return work(transaction);
     });
-  } catch (error) {
-    if (isRolledBack(error)) await store.bytes.remove(bytes.id);
-    throw error;
-  }
-  await removeGarbage(store, garbage);
+  await removeGarbage(store, await discardOnRollback(store, [{ content: bytes.id }], put));
 }
 
 /** Maximum bytes of a body. @throws 400 `InvalidMaxContentLength`, 413 `MaxContentLengthExceeded` if the declared length exceeds it. */
@@ -154,15 +149,11 @@ export async function storeChecked(
   const { contentMd5, length } = input;
   assertMd5(contentMd5);
   const bytes = await storeBody(store, input.body, { limit, length, ...(now !== undefined && { now }) });
-  try {
+  return discardOnRollback(store, [{ content: bytes.id }], async () => {
     assertSameMd5(contentMd5, bytes.md5);
-    if (length !== undefined && length !== bytes.size)
-      throw new ApiError(400, 'BadRequest', `content-length is ${length}, but ${bytes.size} bytes were received`);
-  } catch (error) {
-    await store.bytes.remove(bytes.id);
-    throw error;
-  }
-  return bytes;
+    if (length === undefined || length === bytes.size) return bytes;
+    throw new ApiError(400, 'BadRequest', `content-length is ${length}, but ${bytes.size} bytes were received`);
+  });
 }
 
 /** Deletes an object. Its bytes stay as long as a link or a reader needs them. */

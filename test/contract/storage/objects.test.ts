@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ApiError } from '../../../src/base/errors.ts';
 import { cutContent } from '../../support/byte-stores.ts';
 import { runsOnPostgres } from '../../support/cluster-database.ts';
 import { chunked, createTestStorage, link, md5Of, type TestStorage } from './harness.ts';
@@ -134,6 +135,20 @@ describe('putObject', () => {
     }
     expect((await service.ask('GET', '/demo/stor/summed')).text).toBe('good');
     expect(await service.countContents()).toBe(count);
+  });
+
+  test('a refused body whose content cannot be removed is refused for its own reason', async () => {
+    const remove = vi.spyOn(service.store.bytes, 'remove').mockRejectedValue(new Error('input/output error'));
+    try {
+      const body = 'x'.repeat(100_000);
+      const headers = { 'content-md5': md5Of('other') };
+      expect(await service.answerOf('PUT', '/demo/stor/kept', { headers, body })).toEqual([400, 'ContentMD5Mismatch']);
+      vi.spyOn(service.store, 'writeEntry').mockRejectedValue(new ApiError(412, 'PreconditionFailed', 'changed'));
+      expect(await service.answerOf('PUT', '/demo/stor/kept', { body })).toEqual([412, 'PreconditionFailed']);
+      expect(remove).toHaveBeenCalledTimes(2);
+    } finally {
+      vi.restoreAllMocks();
+    }
   });
 
   test.each(['x', 'd41d8cd98f00b204e9800998ecf8427e', 'AAAA', '!!!!!!!!!!!!!!!!!!!!!!=='])(

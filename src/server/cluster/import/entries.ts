@@ -3,6 +3,7 @@ import { sliceList } from '../../../base/batches.ts';
 import { ApiError, checkInterrupted, isSystemError, LocalError } from '../../../base/errors.ts';
 import { openContent, storeBody } from '../../storage/contents.ts';
 import { countInParents } from '../../storage/entries.ts';
+import { discardContents } from '../../storage/garbage.ts';
 import type { StoredBytes } from '../../store/bytes.ts';
 import { isCompressed } from '../../store/compressed-bytes.ts';
 import { isAmong } from '../../store/list-rows.ts';
@@ -102,7 +103,7 @@ async function copyContent({ from, to, now }: EntryCopy, row: EntryRow & { conte
       : // Parts of uploads become pieces of an object, which are never rows.
         await storeBody(to, body, { limit: size, length: size, ...(!isPart(row) && { now }) });
     if (stored.size === size && stored.md5 === md5) return stored;
-    if (!('row' in stored)) await to.bytes.remove(stored.id);
+    if (!('row' in stored)) await discardContents(to, [{ content: stored.id }]);
     const differs = stored.size === size ? `the MD5 of its bytes is ${stored.md5}, not ${md5}` : `it has ${stored.size} bytes, not ${size}`;
     throw refuseDamaged(row, differs);
   } catch (error) {
