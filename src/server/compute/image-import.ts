@@ -57,6 +57,17 @@ async function requireSource(source: Source, id: string, datacenter: string): Pr
   return image;
 }
 
+/** @throws 422 `OriginIsNotActiveError` @param state of an origin; undefined if it does not exist */
+function assertActive(origin: string, state: string | undefined): void {
+  if (state === 'active') return;
+  throw new ApiError(422, 'OriginIsNotActiveError', `the origin ${origin} is ${state ?? 'missing'}, not active`);
+}
+
+async function findState(db: Kysely<Schema>, id: string): Promise<string | undefined> {
+  const here = await db.selectFrom('images').select('state').where('id', '=', id).executeTakeFirst();
+  return here?.state;
+}
+
 /**
  * The image and those of its origins that must be fetched too, in the order of insertion: origins come before the images that need them.
  */
@@ -71,22 +82,23 @@ async function collectChain(
   if (origin === null) return [image];
   const ids = [...above, image.id];
   if (ids.includes(origin)) throw new ApiError(503, 'ServiceUnavailable', `image ${origin} of ${datacenter} is its own origin`);
-  const here = await db.selectFrom('images').select(['id', 'state']).where('id', '=', origin).executeTakeFirst();
+  const here = await findState(db, origin);
   const there = here === undefined ? await requireSource(source, origin, datacenter) : undefined;
-  const state = here?.state ?? there?.state;
-  if (state !== 'active') throw new ApiError(422, 'OriginIsNotActiveError', `the origin ${origin} is ${state ?? 'missing'}, not active`);
+  assertActive(origin, here ?? there?.state);
   return there === undefined ? [image] : [...(await collectChain(db, source, there, datacenter, ids)), image];
 }
 
 async function checkAbsent(db: Kysely<Schema>, id: string): Promise<void> {
-  const here = await db.selectFrom('images').select('id').where('id', '=', id).executeTakeFirst();
-  if (here !== undefined) throw new ApiError(409, 'ImageUuidAlreadyExistsError', `image ${id} is already in this datacenter`);
+  if ((await findState(db, id)) !== undefined)
+    throw new ApiError(409, 'ImageUuidAlreadyExistsError', `image ${id} is already in this datacenter`);
 }
 
 async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void> {
   await call.store.write(async (transaction) => {
     for (const row of rows) {
       await checkAbsent(transaction, row.id);
+      // It may have been deleted while the files were fetched.
+      if (row.origin !== null) assertActive(row.origin, await findState(transaction, row.origin));
       await insertImage(transaction, call, row);
     }
   });
@@ -95,7 +107,8 @@ async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void
 /**
  * ImportImageFromDatacenter: the image, and its origins that are not here yet, keep their ids and dates. Errors: 409
  * `ImageUuidAlreadyExistsError`, 409 `InvalidArgument` for an image that is not active, 403 `UnauthorizedError` for an image of another
- * account, such as the operator, 422 `OriginIsNotActiveError`, 404 for an image that does not exist.
+ * account, such as the operator, 422 `OriginIsNotActiveError`, 404 for an image that does not exist, 501 `NotAvailable` if the other
+ * datacenter does not have its file.
  */
 export const importImageFromDatacenter: Handler<typeof compute.importImageFromDatacenter> = async ({ datacenter, id: given }, call) => {
   const { account, store } = call;

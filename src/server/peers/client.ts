@@ -16,7 +16,7 @@ const largestRecord = 1024 * 1024;
 export interface Peer {
   /** Finds an image in the other service and the login of its owner; undefined if there is none. */
   findImage(id: string): Promise<PeerImage | undefined>;
-  /** The file of an image; the stream fails with an error of this service. */
+  /** The file of an image; the stream fails with an error of this service: 501 `NotAvailable` if the other one has no such file. */
   readFile(id: string): ByteStream;
 }
 
@@ -88,12 +88,14 @@ export function openPeer(name: string, dir: string): Peer {
       throw new ApiError(503, 'ServiceUnavailable', `datacenter ${name} sent no image that this release can read: are both up to date?`);
     },
     async *readFile(id) {
-      const { body } = await ask(`${encodeURIComponent(id)}/file`);
+      const { status, body } = await ask(`${encodeURIComponent(id)}/file`);
       try {
-        yield* body;
+        if (status === 200) return yield* body;
+        await readAll(body, largestRecord);
       } catch (error) {
         fail(error);
       }
+      throw new ApiError(501, 'NotAvailable', `the file of image ${id} is missing or damaged in datacenter ${name}`);
     },
   };
 }

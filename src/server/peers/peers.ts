@@ -7,6 +7,7 @@ import { writePrivate } from '../../base/private-files.ts';
 import { settleCreations } from '../compute/image-creation.ts';
 import { fileOf } from '../compute/image-file.ts';
 import type { Service } from '../http/serve.ts';
+import { DamagedContent, explainDamage } from '../store/damaged.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -57,7 +58,13 @@ async function answerFile(store: Store, image: ImageRow): Promise<HttpResponse> 
   const { size } = fileOf(image);
   if (image.content === null || size === undefined) return nothing();
   const headers = { 'content-type': 'application/octet-stream', 'content-length': String(size) };
-  return { status: 200, headers, body: await store.bytes.read(image.content, 0, size) };
+  try {
+    return { status: 200, headers, body: await store.bytes.read(image.content, 0, size) };
+  } catch (error) {
+    const explained = explainDamage(error, image.content, `image ${image.id}`);
+    if (!(explained instanceof DamagedContent)) throw explained;
+    return answer(404, { code: 'ResourceNotFound', message: explained.message });
+  }
 }
 
 /** What a service needs to respond to other services. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -88,6 +89,44 @@ test.each<[name: string, answer: (path: string, response: ServerResponse) => voi
   expect(response.text).toContain('west');
   expect(await countContents(service.store.bytes)).toBe(before);
   expect((await service.compute('GET', `/my/images/${id}`)).status).toBe(404);
+});
+
+/** Imports the image, and expects nothing to be kept. */
+async function refusedImport(): Promise<[status: number, code: string | undefined, text: string]> {
+  const before = await countContents(service.store.bytes);
+  const { status, code, text } = await service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=west&id=${id}`);
+  expect(await countContents(service.store.bytes)).toBe(before);
+  expect((await service.compute('GET', `/my/images/${id}`)).status).toBe(404);
+  return [status, code, text];
+}
+
+test('a file that the datacenter does not have is an error that no retry helps', async () => {
+  answer = (path, response) => {
+    if (path.endsWith('/file')) response.writeHead(404).end('{"code":"ResourceNotFound"}');
+    else send(response, { image: { ...image, files }, login: 'demo' });
+  };
+  const [status, code, text] = await refusedImport();
+  expect([status, code, text]).toEqual([501, 'NotAvailable', expect.stringContaining(`the file of image ${id} is missing or damaged in`)]);
+});
+
+test('an origin that is deleted while the file is fetched is missed in the transaction', async () => {
+  const { db } = service.store;
+  await db
+    .insertInto('images')
+    .values({ ...image, id: origin, content: null })
+    .execute();
+  const sha1 = createHash('sha1').update(content).digest('hex');
+  const record = JSON.stringify([{ compression: 'gzip', sha1, size: content.length }]);
+  answer = (path, response) => {
+    if (!path.endsWith('/file')) return send(response, { image: { ...image, files: record, origin }, login: 'demo' });
+    void db
+      .deleteFrom('images')
+      .where('id', '=', origin)
+      .execute()
+      .then(() => response.end(content));
+  };
+  const [status, code, text] = await refusedImport();
+  expect([status, code, text]).toEqual([422, 'OriginIsNotActiveError', expect.stringContaining(`the origin ${origin} is missing`)]);
 });
 
 test('fields that only a later release knows are left out', async () => {
