@@ -78,10 +78,11 @@ async function openS3(db: Kysely<Schema>, options: S3Options, log: (line: string
     await assertContentsBucket(db, options, bytes, mark);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof StoreUnavailable) log(message);
+    // Without a mark, the place is only checked.
+    if (error instanceof StoreUnavailable && mark) log(message);
     else {
       await bytes.close();
-      if (error instanceof LocalError) throw error;
+      if (error instanceof LocalError || error instanceof StoreUnavailable) throw error;
       throw new LocalError(`the bucket ${options.bucket} at ${options.endpoint} cannot be used: ${message}`, {
         hint: 'is the bucket there, and may this key pair list, read, write and delete in it?',
         cause: error,
@@ -95,7 +96,7 @@ async function openBytes(
   db: Kysely<Schema>,
   { bytes, log = () => undefined }: Pick<ClusterStoreOptions, 'bytes' | 'log'>,
   mark = true,
-): Promise<ByteStore & Partial<Pick<S3Bytes, 'check' | 'close'>>> {
+): Promise<ByteStore & Partial<Pick<S3Bytes, 'close'>>> {
   if (typeof bytes !== 'string') return openS3(db, bytes, log, mark);
   await assertContentsFolder(db, bytes, mark);
   return openSharedBytes(bytes);
@@ -109,11 +110,7 @@ export function checkPlace(database: string, place: ClusterStoreOptions['bytes']
   return usePostgres(database, async (db) => {
     await assertMigrated(db);
     const bytes = await openBytes(db, { bytes: place }, false);
-    try {
-      await bytes.check?.();
-    } finally {
-      await bytes.close?.();
-    }
+    await bytes.close?.();
   });
 }
 
