@@ -385,5 +385,5 @@ test('words that are refused', async () => {
   }
   sandbox.write('text/cloud.db', 'this is not a database');
   const { code, stderr } = await sandbox.here(words(join(sandbox.home, 'text')));
-  expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be opened as a database')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('text/cloud.db is damaged: file is not a database')]);
 });

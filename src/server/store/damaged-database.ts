@@ -5,8 +5,11 @@ import { isSqliteError } from './sqlite.ts';
 
 /** The database of a data directory cannot be used: it was emptied, shortened or overwritten. */
 export class DamagedDatabase extends LocalError {
+  readonly problem: string;
+
   constructor(dir: string, problem: string, cause?: unknown) {
     super(`${join(dir, 'cloud.db')} is damaged: ${problem}`, { hint: damageHint, cause });
+    this.problem = problem;
   }
 }
 

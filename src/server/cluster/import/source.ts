@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { LocalError, UsageError } from '../../../base/errors.ts';
 import { undoOnFailure } from '../../../base/undo-on-failure.ts';
 import { copyDatabase, databaseFiles } from '../../store/copy-state.ts';
+import { DamagedDatabase } from '../../store/damaged-database.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -40,7 +41,9 @@ export async function openSource(dataDir: string): Promise<Source> {
     assertUnchanged();
     const contents = resolve(dataDir, 'bytes');
     if (existsSync(contents)) symlinkSync(contents, join(copy, 'bytes'));
-    const store = await openStore(copy);
+    const store = await openStore(copy).catch((error: unknown) => {
+      throw error instanceof DamagedDatabase ? new DamagedDatabase(dataDir, error.problem, error) : error;
+    });
     return {
       store,
       assertUnchanged,
