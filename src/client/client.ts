@@ -7,7 +7,7 @@ import { warnOfEffect } from '../http/network-error.ts';
 import { limitTime } from '../http/max-time.ts';
 import { buildRequest, encodePart } from './request.ts';
 import { readError, readResult } from './response.ts';
-import { backOff, countRetries, createLongWaitError, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
+import { backOff, countRetries, createLongWaitError, mayRetry, noteExhausted, readRetryAfter, type RetryPolicy } from './retry.ts';
 import type { Outgoing, Send } from '../http/send.ts';
 
 /** Events of a request, for `--verbose`. */
@@ -91,7 +91,7 @@ export interface ClientMethods {
     /** The user's interruption does not abort this request. */
     outlasts?: boolean;
   }): Promise<HttpResponse>;
-  /** Maximum number of retries of work that consists of several requests. The client retries each of them too. */
+  /** Maximum number of retries of work that consists of several requests; not for an error that the client has retried (`isExhausted`). */
   readonly retries: number;
 }
 
@@ -180,7 +180,9 @@ function createCaller(own: ClientOptions) {
         const retries = countRetries(retry, error, hasResponded);
         if (!kind.replayable || attempt > retries + 1) throw kind.idempotent ? error : warnOfEffect(error);
         if (otherForm) continue;
-        if (attempt > retries || !mayRetry(error, kind)) throw kind.idempotent ? error : warnOfEffect(error);
+        const isRetried = mayRetry(error, kind);
+        if (isRetried && attempt > retries) noteExhausted(error);
+        if (!isRetried || attempt > retries) throw kind.idempotent ? error : warnOfEffect(error);
         const asked = readRetryAfter(retryAfter, now());
         const tooLong = createLongWaitError(error, asked, maxTime);
         if (tooLong) throw tooLong;

@@ -8,7 +8,7 @@ export interface RetryPolicy {
   retries: number;
   /** The same for failures where waiting helps less: the request timed out, or a service that has not responded yet is unreachable. */
   earlyRetries?: number;
-  /** The same for work that consists of several requests, each of which is retried too. */
+  /** The same for work of several requests, each of which is retried too: the work is retried only for what its requests cannot retry. */
   workRetries?: number;
   /** Milliseconds before the first retry; doubled for each further one, with jitter. */
   base: number;
@@ -35,6 +35,19 @@ interface Attempt {
 export function mayRetry(error: unknown, { idempotent }: Attempt): boolean {
   if (error instanceof ApiError) return throttled.has(error.status) || (idempotent && temporary.has(error.status));
   return isTransient(error) && (idempotent || isUnsent(error));
+}
+
+/** Errors of work that was retried for as long as the policy allows. */
+const exhausted = new WeakSet<object>();
+
+/** Notes that no retries are left for an error: work that contains the failed work does not retry it either. */
+export function noteExhausted(error: unknown): void {
+  if (error instanceof Error) exhausted.add(error);
+}
+
+/** True if the work that failed with this error has been retried for as long as the policy allows. */
+export function isExhausted(error: unknown): boolean {
+  return error instanceof Error && exhausted.has(error);
 }
 
 /** How many times a request that failed in this way is retried. */

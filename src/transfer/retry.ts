@@ -1,5 +1,5 @@
 import { isTransient } from '../http/network-error.ts';
-import { backOff, pause } from '../client/retry.ts';
+import { backOff, isExhausted, noteExhausted, pause } from '../client/retry.ts';
 import { ApiError, checkInterrupted, NetworkError, SilentServiceError } from '../base/errors.ts';
 
 /** How often, and until when, work on one file is retried. */
@@ -26,10 +26,17 @@ export function mayPass(error: unknown): boolean {
   return mayTryAgain(error) || error instanceof SilentServiceError || (error instanceof ApiError && error.status >= 500);
 }
 
-/** Waits after failed attempt `attempt`, if a retry may help. @throws the failure otherwise */
+/**
+ * Waits after failed attempt `attempt`, if a retry may help. Work that was retried for as long as the limits allow, such as a request by the
+ * client, is not retried again.
+ * @throws the failure otherwise
+ */
 export async function pauseAfter(error: unknown, attempt: number, { retries, signal }: RetryLimits): Promise<void> {
   checkInterrupted(signal, error);
-  if (attempt > retries || !mayTryAgain(error)) throw error;
+  if (!mayTryAgain(error) || isExhausted(error)) throw error;
+  // Work without retries of its own leaves them to the work that contains it.
+  if (attempt > retries && retries > 0) noteExhausted(error);
+  if (attempt > retries) throw error;
   await pause(backOff(pauses, attempt, undefined), signal);
   checkInterrupted(signal);
 }

@@ -98,3 +98,20 @@ test('--wait-timeout ends the waiting also while the service is silent, and --re
   expect(refused.stderr).not.toContain('retrying');
   expect(refused.code).toBe(1);
 });
+
+test('a service that refuses connections is tried as often by every command', async () => {
+  const words = ['-v', '--stor-url', 'http://127.0.0.1:1'];
+  const lines = [
+    'stor ls',
+    'stor cat stored/f1',
+    'stor get stored/f1 got.one',
+    'stor put -T tree/f1 one',
+    'stor ln stored/f1 one',
+    'mpu list',
+  ];
+  const tries = lines.map(async (line) => {
+    const { stderr } = await user.here([...line.split(' '), ...words]);
+    return [line, stderr.split('\n').filter((each) => each.startsWith('> ')).length];
+  });
+  expect(await Promise.all(tries)).toEqual(lines.map((line) => [line, 4]));
+});
