@@ -19,7 +19,7 @@ function readBytes16(text: string): number[] {
   const first = readGroups(head);
   if (tail === undefined) return first;
   const last = readGroups(tail);
-  return [...first, ...new Array<number>(16 - first.length - last.length).fill(0), ...last];
+  return [...first, ...new Uint8Array(16 - first.length - last.length), ...last];
 }
 
 /** The bytes of an IP address, 4 or 16; undefined for other text, and for an address with a zone. */
