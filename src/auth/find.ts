@@ -144,7 +144,7 @@ async function findDefault(search: KeySearch): Promise<Signer> {
   if (only !== undefined && usable.length === 1) return makeAgentSigner(search.agentSocket, only);
   if (only !== undefined) {
     throw new KeyError(`the ssh-agent holds ${usable.length} keys; choose one with --key-id`, {
-      hint: usable.map(describeHeld).join('\n'),
+      hint: usable.map(describeHeld),
     });
   }
   const notes = [...explainAgent(agent), ...problems].map((note) => `; ${note}`).join('');

@@ -118,7 +118,7 @@ async function openFile({ text, openssh }: KeyFile, passphrase: string | undefin
 async function openEncrypted(file: KeyFile, ask: AskPassphrase | undefined): Promise<{ keyObject: KeyObject; comment: string }> {
   if (file.openssh && !isSupportedCipher(file.openssh.cipher)) {
     throw new KeyError(`${file.path}: the key is encrypted with ${file.openssh.cipher}, which is not supported`, {
-      hint: `add the key to the ssh-agent: ssh-add ${file.path}\nor encrypt it again: ssh-keygen -p -Z aes256-ctr -f ${file.path}`,
+      hint: [`add the key to the ssh-agent: ssh-add ${file.path}`, `or encrypt it again: ssh-keygen -p -Z aes256-ctr -f ${file.path}`],
     });
   }
   if (ask === undefined) {

@@ -16,21 +16,25 @@ export const exitCodes = {
 } as const;
 
 interface Details {
-  /** What to do, with a command if possible; one line for each alternative. */
-  hint?: string | undefined;
+  /** What to do, with a command if possible; a list has one line for each alternative. */
+  hint?: string | readonly string[] | undefined;
   cause?: unknown;
 }
 
-/** Base class of all errors of this program: a message of one line, and an optional hint. */
+/** Base class of all errors of this program: a message of one line, and optional hints, each of one line. */
 export abstract class CloudError extends Error {
   readonly hint: string | undefined;
+  /** The hints after the first one. */
+  readonly moreHints: readonly string[];
   /** Error code for programs. */
   abstract readonly code: string;
   abstract readonly exitCode: number;
 
   constructor(message: string, details: Details = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.hint = details.hint;
+    const [hint, ...more] = typeof details.hint === 'string' ? [details.hint] : (details.hint ?? []);
+    this.hint = hint;
+    this.moreHints = more;
   }
 }
 
@@ -176,15 +180,36 @@ export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefin
   }
 }
 
-/** A copy of the error with a hint, and with another message if one is passed. */
-export function withHint(error: ApiError, hint: string | undefined, message = error.message): ApiError {
+/** All hints of an error, for another one. */
+export function readHints({ hint, moreHints }: CloudError): string[] {
+  return hint === undefined ? [] : [hint, ...moreHints];
+}
+
+/** A copy of the error with other hints, and with another message if one is passed. */
+export function withHint(error: ApiError, hint: Details['hint'], message = error.message): ApiError {
   const { status, code, requestId, errors } = error;
   return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 
-/** The same error with another hint. */
+/** The same error with other hints. */
+export function setHints(error: CloudError, [hint, ...moreHints]: readonly string[]): CloudError {
+  return Object.create(error, { hint: { value: hint, enumerable: true }, moreHints: { value: moreHints } }) as CloudError;
+}
+
+/** The same error with another first hint. */
 export function setHint(error: CloudError, hint: string): CloudError {
-  return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
+  return setHints(error, [hint, ...error.moreHints]);
+}
+
+/** The same error with one hint more. */
+export function addHint(error: CloudError, hint: string): CloudError {
+  return setHints(error, [...readHints(error), hint]);
+}
+
+/** The hints of an error, each on one line: a line break in a hint is part of a name. */
+function describeHints(error: CloudError): { hint?: string } {
+  const lines = readHints(error).map((hint) => hint.replaceAll('\n', '\\n'));
+  return lines.length === 0 ? {} : { hint: lines.join('\n') };
 }
 
 /** The properties of an error that users and programs see. */
@@ -274,13 +299,13 @@ export function explain(error: unknown): Explanation {
       exitCode: error.exitCode,
       status: error.status,
       ...(error.requestId !== undefined && { requestId: error.requestId }),
-      ...(error.hint !== undefined && { hint: error.hint }),
+      ...describeHints(error),
       ...(error.errors.length > 0 && { errors: error.errors }),
     };
   }
   if (error instanceof CloudError) {
-    const { code, message, exitCode, hint } = error;
-    return { code, message, exitCode, ...(hint !== undefined && { hint }) };
+    const { code, message, exitCode } = error;
+    return { code, message, exitCode, ...describeHints(error) };
   }
   if (isSystemError(error)) return { code: error.code ?? 'SystemError', message: describeSystemError(error), exitCode: exitCodes.failed };
   const message = error instanceof Error ? error.message : String(error);

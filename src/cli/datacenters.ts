@@ -1,4 +1,4 @@
-import { CloudError, InterruptedError, setHint, UsageError } from '../base/errors.ts';
+import { CloudError, InterruptedError, readHints, setHints, UsageError } from '../base/errors.ts';
 import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';
@@ -53,11 +53,14 @@ export async function chooseDatacenters<C extends Context>(invocation: C, words:
 
 type Outcome = { readonly rows: Row[] } | { readonly error: unknown };
 
-/** Completes the hint of an error, so that its commands are about the datacenter. */
-async function completeHint(error: unknown, dc: string): Promise<unknown> {
+/** Completes the hints of an error, so that their commands are about the datacenter. */
+async function completeHints(error: unknown, dc: string): Promise<unknown> {
   if (!(error instanceof CloudError) || error.hint === undefined) return error;
   const { repeatDatacenter } = await import('./hint.ts');
-  return setHint(error, repeatDatacenter(error.hint, dc));
+  return setHints(
+    error,
+    readHints(error).map((hint) => repeatDatacenter(hint, dc)),
+  );
 }
 
 /**
@@ -87,7 +90,7 @@ export async function* readEverywhere<C extends Context>(
       continue;
     }
     if (outcome.error instanceof InterruptedError) throw outcome.error;
-    await failures.report(await completeHint(outcome.error, dc), dc);
+    await failures.report(await completeHints(outcome.error, dc), dc);
   }
   failures.finish(datacenters.length, `${datacenters.length} datacenters`);
 }

@@ -5,10 +5,10 @@ import { quoteShell } from '../base/quote.ts';
 /** Names, or resources that have one. */
 type Candidates = Iterable<string | { readonly name: string }>;
 
-/** A hint for a name that does not exist: the most similar name, and the command that lists all of them. */
-export function adviseOnName(word: string, named: Candidates, list: string): string {
+/** The hints for a name that does not exist: the most similar name, and the command that lists all of them. */
+export function adviseOnName(word: string, named: Candidates, list: string): string[] {
   const close = nearest(word, new Set(Array.from(named, (each) => (typeof each === 'string' ? each : each.name))));
-  return close === undefined ? list : `did you mean ${quoteShell(close)}?\n${list}`;
+  return close === undefined ? [list] : [`did you mean ${quoteShell(close)}?`, list];
 }
 
 /** The error for a name that does not exist. */

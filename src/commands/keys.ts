@@ -83,7 +83,7 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
   if (!existsSync(own)) {
     const make = `ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${paths.ssh}/id_rsa`)}`;
     throw new UsageError(`no key was given, and ${own} does not exist`, {
-      hint: `create one: ${make}\nor give another file: cloud keys create FILE`,
+      hint: [`create one: ${make}`, 'or give another file: cloud keys create FILE'],
     });
   }
   return { label: own, content: await read(own) };

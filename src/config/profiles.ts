@@ -65,7 +65,7 @@ function createAbsentError(name: string, names: readonly string[]): UsageError {
   const close = nearest(name, names);
   const there = `there are: ${names.join(', ')}`;
   const hint =
-    names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
+    names.length === 0 ? 'create one: cloud profile create NAME' : close === undefined ? there : [`did you mean ${close}?`, there];
   return new UsageError(`profile "${name}" does not exist`, { hint });
 }
 

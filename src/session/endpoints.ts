@@ -13,11 +13,11 @@ export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'acc
   if (profile !== undefined) {
     const line = `cloud profile edit ${profile} --${kebab(name)} ${settingTable[name].placeholder}`;
     const isNamed = settings.profile?.source.startsWith('option ') === true;
-    const hint = isNamed ? `${line}\nwith --profile, ${settingTable[name].env} has no effect` : line;
+    const hint = isNamed ? [line, `with --profile, ${settingTable[name].env} has no effect`] : line;
     return new UsageError(`profile ${profile} has no ${words}`, { hint });
   }
   return new NoProfileError(`no ${words} is known: there is no profile yet`, {
-    hint: 'create a profile interactively: cloud profile create NAME\nor try everything on this machine: cloud local start',
+    hint: ['create a profile interactively: cloud profile create NAME', 'or try everything on this machine: cloud local start'],
   });
 }
 

@@ -69,10 +69,10 @@ function explainRefusal(
   if (user === '' && (error.status === 401 || error.code === 'KeyDoesNotExist')) {
     const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
     const register = `register its public key, signed with a registered key: cloud keys create ${file} --key-file OTHER`;
-    return withHint(
-      error,
-      `the account ${account?.value ?? ''} may lack this key; ${register}\nthe keys of this machine: cloud keys local`,
-    );
+    return withHint(error, [
+      `the account ${account?.value ?? ''} may lack this key; ${register}`,
+      'the keys of this machine: cloud keys local',
+    ]);
   }
   if (user === '') return error;
   if (error.status === 401) {

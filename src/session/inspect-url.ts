@@ -65,7 +65,7 @@ function readTarget(text: string): { url: URL; target: string } {
   }
   if (isPresignedTarget(target)) return { url: new URL(text), target };
   throw new UsageError('this URL is not signed: its query has neither signature nor keyId', {
-    hint: 'put the URL in quotes, or the shell interprets &\nto create a signed URL: cloud stor sign PATH, cloud api sign PATH',
+    hint: ['put the URL in quotes, or the shell interprets &', 'to create a signed URL: cloud stor sign PATH, cloud api sign PATH'],
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { CloudError, InterruptedError, isOfAccess, NetworkError, PartialError, setHint } from '../../base/errors.ts';
+import { addHint, CloudError, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 
@@ -9,11 +9,6 @@ async function mayGoOn(error: unknown): Promise<boolean> {
   // Loaded when needed: it loads modules for requests, which help does not need.
   const { mayPass } = await import('../../transfer/retry.ts');
   return mayPass(error);
-}
-
-function addHint(error: CloudError, id: string): CloudError {
-  const hint = [error.hint, `to continue: cloud resume ${id}`].filter((line) => line !== undefined).join('\n');
-  return setHint(error, hint);
 }
 
 /** Notes each result when it arrives, unless an earlier run did: `cloud resume` shows how many steps are done. */
@@ -40,7 +35,7 @@ export async function* keepInJournal<T>(
     isOver = true;
   } catch (error) {
     isOver = !((entry.isResumed && isOfAccess(error)) || (await mayGoOn(error)));
-    throw isOver || entry.id === '' || !(error instanceof CloudError) ? error : addHint(error, entry.id);
+    throw isOver || entry.id === '' || !(error instanceof CloudError) ? error : addHint(error, `to continue: cloud resume ${entry.id}`);
   } finally {
     entry.close(isOver);
   }

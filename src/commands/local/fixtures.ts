@@ -52,7 +52,7 @@ export function readFixtures(source: string): Lines {
 function readFailure(said: string): LocalError {
   const line = said.trim().split('\n').at(-1) ?? '';
   const { message, hint } = line.startsWith('{') ? (JSON.parse(line) as { message: string; hint?: string }) : { message: line };
-  return new LocalError(`the fixtures could not be added: ${message}`, { hint });
+  return new LocalError(`the fixtures could not be added: ${message}`, { hint: hint?.split('\n') });
 }
 
 /** Runs this program. @throws {LocalError} with its error message when it fails */

@@ -4,7 +4,7 @@ import { flag, one } from '../../cli/parameters.ts';
 import { askText, canAsk } from '../../cli/prompt.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { kebab } from '../../config/settings.ts';
-import { ApiError, NetworkError, UsageError, withHint } from '../../base/errors.ts';
+import { ApiError, NetworkError, UsageError, withHint, readHints } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { checkValues } from './check.ts';
 import { ownOptions, profileFields, readGiven, showProfile } from './values.ts';
@@ -77,12 +77,10 @@ function explainTrial(error: unknown, { name, values }: Profile): unknown {
   if (error instanceof ApiError && error.status === 401) {
     const key = values.keyId ?? values.keyFile ?? '';
     const register = `the account ${values.account ?? ''} must exist in this cloud and have the public key of ${key}`;
-    const hint = [error.hint, register, anyway].filter((line) => line !== undefined).join('\n');
-    return withHint(error, hint);
+    return withHint(error, [...readHints(error), register, anyway]);
   }
   if (error instanceof NetworkError) {
-    const hint = [error.hint, anyway].filter((line) => line !== undefined).join('\n');
-    return new NetworkError(error.message, { code: error.code, cause: error, hint });
+    return new NetworkError(error.message, { code: error.code, cause: error, hint: [...readHints(error), anyway] });
   }
   return error;
 }

@@ -65,7 +65,7 @@ function chosenName({ profiles, world, settings: values }: Context, name: string
     throw new UsageError('there is no current profile', {
       hint:
         first === undefined
-          ? 'cloud profile create NAME\nor try everything on this machine: cloud local start'
+          ? ['cloud profile create NAME', 'or try everything on this machine: cloud local start']
           : `cloud profile use ${first}`,
     });
   }

@@ -32,7 +32,7 @@ export function assertWithin(verb: string, words: readonly string[]): void {
   if (!words.some((word) => word.startsWith('stor:')) || words.every(isRemote)) return;
   const remote = words.map((word) => quoteShell(isRemote(word) ? word : `stor:${word}`)).join(' ');
   throw new UsageError(`${verb} works within the object storage: some paths begin with stor: and others do not`, {
-    hint: `cloud stor ${verb} ${remote}\nbetween this machine and the object storage: cloud stor cp ${words.map(quoteShell).join(' ')}`,
+    hint: [`cloud stor ${verb} ${remote}`, `between this machine and the object storage: cloud stor cp ${words.map(quoteShell).join(' ')}`],
   });
 }
 

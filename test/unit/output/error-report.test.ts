@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ApiError, explain, UsageError, type Explanation } from '../../../src/base/errors.ts';
+import { addHint, ApiError, explain, UsageError, type Explanation } from '../../../src/base/errors.ts';
 import { reportError } from '../../../src/output/error-report.ts';
 import type { Format } from '../../../src/output/kinds.ts';
 import { createCapture } from './capture.ts';
@@ -64,4 +64,11 @@ test('a closed stderr is no further error', async () => {
   err.stream.destroy();
   await reportError(refused, { command: 'cloud', format: 'table', colour: false, err });
   expect(err.text()).toBe('');
+});
+
+test('a line break in a hint is part of a name: each hint is one line', async () => {
+  const error = addHint(new UsageError('no such name', { hint: ["cloud stor ls 'a\nb'", 'or another'] }), 'or c\nd');
+  expect(await report(explain(error), 'table')).toBe(
+    "cloud keys get laptop: no such name\nhint: cloud stor ls 'a\\nb'\nhint: or another\nhint: or c\\nd\n",
+  );
 });
