@@ -43,6 +43,14 @@ describe('profiles of local start', () => {
     expect((await start('--data', 'data')).profile).toBe('mine');
   });
 
+  it('of added accounts follow the service to other ports, also when a later start does not name them', async () => {
+    const first = await start('--add-account', 'other');
+    await endLocal(user.home, first.dataDir);
+    const again = await start();
+    expect([await urlOf('local-other'), again.accounts]).toEqual([again.computeUrl, undefined]);
+    expect((await user.here(['keys', 'list', '--profile', 'local-other'])).code).toBe(0);
+  });
+
   it('are free again when the data is gone', async () => {
     const first = await start('--data', 'gone');
     expect(first.profile).toBe('local');

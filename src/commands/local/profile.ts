@@ -73,6 +73,7 @@ export function writeProfiles(
     const name = asked ?? chooseProfile(context, running, usual);
     writeProfile(context, name, running, running);
     for (const each of running.accounts ?? []) writeProfile(context, accountProfileOf(name, each.account), running, each);
+    moveProfiles(context, running, name);
     writePrivate(join(running.dataDir, memoryFile), `${JSON.stringify({ profile: name })}\n`, { flush: false });
     return name;
   });
@@ -83,23 +84,35 @@ export function accountProfileOf(profile: string, login: string): string {
   return `${profile}-${login.replaceAll('@', '-')}`;
 }
 
+/** The settings by which a profile reaches the service. */
+function readAddresses({ computeUrl, storUrl, caFile }: Running): Partial<Record<SettingName, string>> {
+  return { url: computeUrl, storUrl, ...(computeUrl.startsWith('https:') && caFile !== undefined && { ca: caFile }) };
+}
+
+/** Gives the profiles of accounts that an earlier start added the addresses of this one: their accounts and keys are in its data. */
+function moveProfiles({ profiles }: Pick<Context, 'profiles'>, running: Running, name: string): void {
+  for (const each of profiles.list().filter((other) => other.startsWith(`${name}-`))) {
+    const { account = '', keyFile = '', ca: _, ...kept } = profiles.read(each).values;
+    if (each !== accountProfileOf(name, account) || !keyFile.startsWith(`${running.dataDir}/`)) continue;
+    profiles.write({ name: each, values: { ...kept, account, keyFile, ...readAddresses(running) } });
+  }
+}
+
 /** Writes the profile of an account and keeps the preferences of an earlier one; it becomes the current profile if there is none. */
 function writeProfile(
   { profiles }: Pick<Context, 'profiles'>,
   name: string,
-  { computeUrl, storUrl, caFile }: Running,
+  running: Running,
   { account, keyId, keyFile }: RunningAccount,
 ): void {
   const kept = profiles.exists(name) ? profiles.read(name).values : {};
   const values: Partial<Record<SettingName, string>> = {
     ...Object.fromEntries(preferences.flatMap((each) => (kept[each] === undefined ? [] : [[each, kept[each]]]))),
     account,
-    url: computeUrl,
-    storUrl,
+    ...readAddresses(running),
     keyId,
     storEcdsa: 'true',
     ...(keyFile !== undefined && { keyFile }),
-    ...(computeUrl.startsWith('https:') && caFile !== undefined && { ca: caFile }),
   };
   profiles.write({ name, values });
   if (profiles.current() === undefined) profiles.use(name);
