@@ -7,7 +7,7 @@ import { findPaths, type Paths } from '../config/paths.ts';
 import { collectInputs, openProfiles, type Profile } from '../config/profiles.ts';
 import type { Entry, Journal } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
-import { locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
+import { locateFiles, preferences, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
@@ -28,12 +28,8 @@ function refuseFolder(world: World, name: string, problem: string, asJson: boole
 }
 
 /** The settings on the command line that do not identify a service or user. */
-function pickRequestLimits({ timeout, maxTime, retries }: SettingInputs['options']): SettingInputs['options'] {
-  return {
-    ...(timeout !== undefined && { timeout }),
-    ...(maxTime !== undefined && { maxTime }),
-    ...(retries !== undefined && { retries }),
-  };
+function pickPreferences(options: SettingInputs['options']): SettingInputs['options'] {
+  return Object.fromEntries(preferences.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
 }
 
 /** How a command reports on stderr. */
@@ -63,8 +59,9 @@ function chooseInputs(profiles: Context['profiles'], { env }: World, globals: Gl
   const { profile } = given;
   const options = pickSettings(globals);
   if (given.isAlone === true) {
-    const added = given.resumed ? options : pickRequestLimits(options);
-    return { options: { ...given.options, ...added }, env: given.env ?? {}, profile };
+    const added = given.resumed ? options : pickPreferences(options);
+    const source = given.env === undefined ? { env, isNamed: true } : { env: given.env };
+    return { options: { ...given.options, ...added }, ...source, profile };
   }
   return profile === undefined ? collectInputs(profiles, { options, env }) : { options, env, profile, isNamed: true };
 }

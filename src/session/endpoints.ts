@@ -21,6 +21,17 @@ export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'acc
   });
 }
 
+/** A hint that the environment names a key, which the profile that the user named lacks; none in any other case. */
+export function adviseOnUnusedKey({ profile, keyId, keyFile }: Sources, env: Readonly<Record<string, string | undefined>>): string[] {
+  if (profile?.source.startsWith('option ') !== true || keyId !== undefined || keyFile !== undefined) return [];
+  const names = [settingTable.keyFile.env, settingTable.keyId.env].filter((name) => (env[name] ?? '') !== '');
+  if (names.length === 0) return [];
+  const variables = `${names.join(' and ')} ${names.length === 1 ? 'has' : 'have'}`;
+  return [
+    `with --profile, ${variables} no effect: give --key-file FILE, or set it in the profile: cloud profile edit ${profile.value} --key-file FILE`,
+  ];
+}
+
 /** The URL of a service. @throws {UsageError} when it is missing, or must not be used */
 export function readUrl(settings: Sources, service: ServiceName): URL {
   const name = service === 'compute' ? 'url' : 'storUrl';

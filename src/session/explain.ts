@@ -18,7 +18,7 @@ import { storage as operations } from '../api/storage.ts';
 import type { Context } from '../cli/command.ts';
 import { findFirstWord } from '../cli/tree.ts';
 import { homeVariable } from '../config/paths.ts';
-import { NoProfileError } from './endpoints.ts';
+import { adviseOnUnusedKey, NoProfileError } from './endpoints.ts';
 
 /** The service's message when a sub-user lacks a permission: the path as the request has it, percent-encoded, and the action. */
 const refusal = /to access (\/\S+) \((\w+)\)/;
@@ -62,7 +62,8 @@ function explainRefusal(
   if (!(error instanceof ApiError)) return explainFile(error, context);
   const known = adviseOnCode(error) ?? (isOfCompute(error) ? undefined : adviseOnPath(error));
   if (known !== undefined) return withHint(error, known);
-  const { user: subUser, role, account, keyFile } = context.settings();
+  const settings = context.settings();
+  const { user: subUser, role, account, keyFile } = settings;
   const user = subUser?.value ?? '';
   const [, login] = /^the account (\S+) does not exist/.exec(error.message) ?? [];
   if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
@@ -70,6 +71,7 @@ function explainRefusal(
     const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
     const register = `register its public key, signed with a registered key: cloud keys create ${file} --key-file OTHER`;
     return withHint(error, [
+      ...adviseOnUnusedKey(settings, context.world.env),
       `the account ${account?.value ?? ''} may lack this key; ${register}`,
       'the keys of this machine: cloud keys local',
     ]);

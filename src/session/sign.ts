@@ -1,4 +1,4 @@
-import { explainMissing, readUrl } from './endpoints.ts';
+import { adviseOnUnusedKey, explainMissing, readUrl } from './endpoints.ts';
 import type { ServiceName } from '../api/operation.ts';
 import { findSigner } from '../auth/find.ts';
 import { writeKeyId } from '../auth/key-id.ts';
@@ -8,7 +8,7 @@ import { askSecret, canAsk } from '../cli/prompt.ts';
 import type { Paths } from '../config/paths.ts';
 import type { State } from '../config/state.ts';
 import { readCount, readFlag, type Sources } from '../config/settings.ts';
-import { isSystemError, type ApiError } from '../base/errors.ts';
+import { isSystemError, KeyError, readHints, setHints, type ApiError } from '../base/errors.ts';
 import type { World } from '../base/world.ts';
 
 /** Name of the remembered header forms in `State`. */
@@ -109,6 +109,8 @@ export function createSignings(options: SigningOptions): Signings {
         askPassphrase: (path: string, attempt: number) =>
           askSecret(world, `${attempt > 1 ? 'Wrong passphrase. ' : ''}Passphrase of ${path}`),
       }),
+    }).catch((error: unknown) => {
+      throw error instanceof KeyError ? setHints(error, [...adviseOnUnusedKey(values, world.env), ...readHints(error)]) : error;
     });
     signers.set(id, loading);
     return loading;

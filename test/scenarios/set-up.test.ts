@@ -72,6 +72,14 @@ test('--profile comes before the environment: variables of another place set nei
     ) as string,
   });
   expect(await run('stor', 'ls', '--profile', 'half', '--stor-url', storUrl)).toMatchObject({ code: 0 });
+  user.write('.config/cloud/profiles/keyless.json', JSON.stringify({ account: 'demo', url: computeUrl, storUrl, ca: caFile }));
+  const keyless = await user.here(['keys', 'list', '--profile', 'keyless'], { env: { CLOUD_KEY_FILE: keyFile } });
+  expect([keyless.code, keyless.stderr]).toEqual([
+    4,
+    expect.stringMatching(
+      /no private key: .*\nhint: with --profile, CLOUD_KEY_FILE has no effect: .*: cloud profile edit keyless --key-file FILE\n/,
+    ),
+  ]);
   const current = await user.here(['profile', 'get', '--explain', '-j'], { env: { ...env, CLOUD_PROFILE: 'whole' } });
   expect(current.stdout).toContain('environment CLOUD_STOR_URL');
 });

@@ -64,6 +64,14 @@ describe('PROFILE/stor:PATH', () => {
     expect((await run('diff', 'stor:tree', 'far/stor:tree', '-o', 'name')).stdout).toBe('');
   });
 
+  it('takes preferences from the environment, and nothing else', async () => {
+    await run('mkdir', 'spare', '--profile', 'far');
+    const diff = (env: Record<string, string>) => user.here(['stor', 'diff', 'far/stor:tree', 'far/stor:spare'], { env });
+    const { code, stdout } = await diff({});
+    expect(await diff({ CLOUD_STOR_URL: 'http://127.0.0.1:1', CLOUD_USER: 'stranger' })).toMatchObject({ code, stdout });
+    expect(await diff({ CLOUD_TIMEOUT: 'odd' })).toMatchObject({ code: 2, stderr: expect.stringContaining('CLOUD_TIMEOUT') as string });
+  });
+
   it('goes back, finds what changed, and deletes when asked', async () => {
     await user.line('echo new | cloud stor put -q - tree/a.txt --profile far; cloud stor rm -yq tree/b.html --profile far');
     const { stdout } = await run('diff', 'far/stor:tree', 'stor:tree', '-o', 'name');
