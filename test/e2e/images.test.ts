@@ -89,6 +89,10 @@ test('a creation that fails is explained in words, with what to do', async () =>
   );
   const waited = await user.here(['images', 'wait', 'broken@1.0.3', 'debian-12', '-o', 'name']);
   expect([waited.code, waited.stdout.split('\n')]).toEqual([5, [expect.any(String), '']]);
+  for (const state of ['creating', 'unactivated', 'failed']) {
+    const { code, stderr } = await user.here(['images', 'wait', 'debian-12', '--state', state]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`is active and can no longer be ${state}\nhint: cloud images get `)]);
+  }
 });
 
 test('images are imported with their origins, and refusals are the service’s own', async () => {

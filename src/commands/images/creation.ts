@@ -28,8 +28,16 @@ export function explainFailure({ id, name, version, error }: Image): LocalError 
   return new LocalError(`image ${name}@${version} (${id}) could not be created: ${meaning} (${code})`, { hint: advice });
 }
 
+/** The states from which an image can still get to a state that comes only early in its life. */
+const earlier: Readonly<Record<string, readonly string[]>> = { creating: [], unactivated: ['creating'], failed: ['creating'] };
+
+function mayCome(wanted: string, current: string): boolean {
+  return Object.hasOwn(earlier, wanted) ? earlier[wanted]?.includes(current) === true : current !== 'failed';
+}
+
 /**
- * Waits until an image has one of `states`. @throws {LocalError} that explains the failure if the image has failed
+ * Waits until an image has one of `states`. @throws {LocalError} that explains the failure if the image has failed, and for an image that
+ * can no longer have any of the states
  * @throws {WaitError} after `limit` milliseconds, an hour by default
  */
 export async function waitForState(context: Context, image: Image, states: readonly string[], limit: number | undefined): Promise<Image> {
@@ -38,10 +46,15 @@ export async function waitForState(context: Context, image: Image, states: reado
   const option = states.includes('active') ? '' : ` --state ${states.join(',')}`;
   const hint = `to wait longer: cloud images wait ${image.id}${option}`;
   await pollUntil(context, { what, limit: limit ?? 3_600_000, hint }, async () => {
-    if (states.includes(current.state) || current.state === 'failed') return true;
+    const isDecided = (): boolean => states.includes(current.state) || !states.some((state) => mayCome(state, current.state));
+    if (isDecided()) return true;
     current = await context.compute.getImage({ account: context.account, id: image.id });
-    return states.includes(current.state) || current.state === 'failed';
+    return isDecided();
   });
-  if (!states.includes(current.state)) throw explainFailure(current);
-  return current;
+  if (states.includes(current.state)) return current;
+  if (current.state === 'failed') throw explainFailure(current);
+  const { name, version, id, state } = current;
+  throw new LocalError(`image ${name}@${version} (${id}) is ${state} and can no longer be ${states.join(' or ')}`, {
+    hint: `cloud images get ${id}`,
+  });
 }

@@ -29,7 +29,8 @@ async function addFlags(context: Context, images: readonly Image[]): Promise<obj
 
 const wait = command({
   summary: 'Wait until images have a state',
-  description: 'If the creation of an image failed, the command fails and tells the reason.',
+  description:
+    'If the creation of an image failed, the command fails and tells the reason. It also fails, without waiting, if an image can no longer have the state: creating, unactivated and failed come before active.',
   arguments: { image: many(imageHelp, { values: 'image' }) },
   options: {
     state: choice('State to wait for; default active', imageStates, { placeholder: 'STATE' }),
