@@ -97,8 +97,8 @@ function fitsState({ state }: KnownJob, wanted: string | undefined): boolean {
   return wanted === undefined || state === wanted || (wanted === 'live' && state !== 'done');
 }
 
-/** The records of jobs, in the order of the listing. Filters that a service does not know are applied here. */
-export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<KnownJob> {
+/** The records of the listed jobs that fit, in the order of the listing. Filters that a service does not know are applied here. */
+async function* readJobs(context: JobContext, entries: AsyncIterable<Entry>, filter: JobFilter): AsyncGenerator<KnownJob> {
   const read = async ({ name }: { name: string }): Promise<KnownJob | undefined> => {
     try {
       return await readJob(context, name);
@@ -110,13 +110,28 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
       throw error;
     }
   };
-  const jobs = runOrdered(listJobEntries(context, filter), read, { limit: width });
+  const jobs = runOrdered(entries, read, { limit: width });
   for await (const found of jobs) {
     if (found === undefined) continue;
     // A job that this caller may not read has no state here; the service has filtered it by state.
     const fits = found.state === undefined || fitsState(found, filter.state);
     if (fits && (filter.name === undefined || found.name === filter.name)) yield found;
   }
+}
+
+/** Entries of jobs that a service has archived and no longer knows: its filters select none of them. */
+async function* listForgotten(context: JobContext): AsyncGenerator<Entry> {
+  const served = new Set<string>();
+  // In this order, so that a job that ends meanwhile is in one of the lists.
+  for (const state of ['running', 'done']) for await (const { name } of listJobEntries(context, { state })) served.add(name);
+  for await (const entry of listJobEntries(context)) if (!served.has(entry.name)) yield entry;
+}
+
+/** The records of all jobs that fit, also of those that a service no longer knows: they are done, and follow the others. */
+export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<KnownJob> {
+  yield* readJobs(context, listJobEntries(context, filter), filter);
+  const isFiltered = filter.state !== undefined || filter.name !== undefined;
+  if (isFiltered && (filter.state ?? 'done') === 'done') yield* readJobs(context, listForgotten(context), filter);
 }
 
 /**
@@ -131,7 +146,10 @@ export async function findJob(context: JobContext, word: string): Promise<string
   if (/^[0-9a-f-]{8,}$/.test(word)) {
     for await (const { name } of listJobEntries(context)) if (name.startsWith(word)) candidates.push({ id: name, name: '' });
   }
-  for await (const { id, name = '' } of listJobs(context, { name: word })) candidates.push({ id, name });
+  const served = listJobEntries(context, { name: word });
+  for await (const { id, name = '' } of readJobs(context, served, { name: word })) candidates.push({ id, name });
+  if (candidates.length === 0)
+    for await (const { id, name = '' } of readJobs(context, listForgotten(context), { name: word })) candidates.push({ id, name });
   const found = findNamed(candidates, word, 'job');
   if (!found) throw new NotFoundError(`job "${word}" does not exist`, { hint: 'cloud jobs list' });
   return found.id;

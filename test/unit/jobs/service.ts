@@ -50,7 +50,7 @@ export function createScripted(stdin: string | AsyncIterable<Uint8Array> = ''): 
 
   async function send({ method, url, body }: Outgoing): Promise<HttpResponse> {
     requests.push({ line: `${method} ${url.pathname}${url.search}`, body: Buffer.from(await readAll(body)).toString() });
-    const found = answers[`${method} ${url.pathname}`];
+    const found = answers[`${method} ${url.pathname}${url.search}`] ?? answers[`${method} ${url.pathname}`];
     const { status = 200, headers = {}, body: text = '' } = (typeof found === 'function' ? found() : found) ?? { status: 404 };
     return { status, headers, body: streamOf(Buffer.from(text)) };
   }

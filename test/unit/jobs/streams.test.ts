@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findJob, listJobs, readJob } from '../../../src/commands/jobs/find.ts';
+import { findJob, listJobs, readJob, type JobFilter } from '../../../src/commands/jobs/find.ts';
 import { readStream } from '../../../src/commands/jobs/streams.ts';
 import { collect, createScripted, id, jobRecord, lines } from './service.ts';
 
@@ -107,6 +107,25 @@ test('a service that knows neither pages nor filters: each job once, filtered he
   expect(await findJob(service.context, '33333333')).toBe(ids[2]);
   await expect(findJob(service.context, 'twin')).rejects.toThrow(`job "twin" is ambiguous: ${ids[0]} (twin), ${ids[1]} (twin)`);
   await expect(findJob(service.context, 'nothing')).rejects.toThrow('job "nothing" does not exist');
+});
+
+test('jobs that a service knows only by their files are found by state and name too', async () => {
+  const service = createScripted();
+  const [known, forgotten] = [id, '22222222-2222-4333-8444-555555555555'];
+  const list = (...ids: string[]) => ({ body: ids.map((name) => `${JSON.stringify({ name, type: 'directory', mtime: '' })}\n`).join('') });
+  service.answers['GET /demo/jobs'] = list(known, forgotten);
+  for (const query of ['state=running', 'name=old', 'name=none', 'state=running&name=old', 'state=done&name=old'])
+    service.answers[`GET /demo/jobs?${query}`] = list();
+  service.answers['GET /demo/jobs?state=done'] = list(known);
+  service.answers[`GET /demo/jobs/${known}/live/status`] = { body: jobRecord({ id: known, name: 'new', state: 'done' }) };
+  service.answers[`GET /demo/jobs/${forgotten}/job.json`] = { body: jobRecord({ id: forgotten, name: 'old', state: 'done' }) };
+  const find = async (filter: JobFilter) => (await collect(listJobs(service.context, filter))).map((job) => job.id);
+  expect(await find({ state: 'done' })).toEqual([known, forgotten]);
+  expect(await find({ name: 'old' })).toEqual([forgotten]);
+  expect(await find({ state: 'running', name: 'old' })).toEqual([]);
+  expect(await find({ state: 'done', name: 'old' })).toEqual([forgotten]);
+  expect(await findJob(service.context, 'old')).toBe(forgotten);
+  await expect(findJob(service.context, 'none')).rejects.toThrow('job "none" does not exist');
 });
 
 test('an empty word, as an unset variable leaves it, finds no job, even one whose name is empty', async () => {
