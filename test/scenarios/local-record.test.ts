@@ -114,6 +114,7 @@ describe('cloud local record', () => {
     [['--replay', 'suite.jsonl', '--add-account', 'x'], '--add-account cannot be used with --replay'],
     [['--replay', 'suite.jsonl', '--job-slots', '2'], '--job-slots cannot be used with --replay'],
     [['--replay', 'suite.jsonl', '--isolation', 'none'], '--isolation cannot be used with --replay'],
+    [['--replay', 'suite.jsonl', '--public-key', 'key.pub'], '--public-key cannot be used with --replay'],
   ])('cloud local start %j is refused', async (words, problem) => {
     const before = existsSync(join(user.home, '.local/share/cloud/replays'))
       ? readdirSync(join(user.home, '.local/share/cloud/replays'))

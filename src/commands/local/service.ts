@@ -113,7 +113,7 @@ async function readCertificate(world: Context['world'], file: string | undefined
   }
 }
 
-/** Options that change how services behave. They contradict --replay, by which services behave as the recorded cloud did and run no tasks. */
+/** Options that change how services behave or whom they know. They contradict --replay, by which services behave as the recorded cloud did and run no tasks. */
 const behaving = [
   'fault',
   'throttle',
@@ -129,6 +129,7 @@ const behaving = [
   'isolation',
   'jobSlots',
   'jobTimeLimit',
+  'publicKey',
 ] as const;
 
 /** Opens the recording of --replay. @throws {UsageError} for a file that is not a recording, and for options that contradict it */
