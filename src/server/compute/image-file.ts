@@ -38,9 +38,20 @@ async function storeImageFile(store: Store, body: ByteStream, compression: strin
   return { content: id, files: JSON.stringify([{ compression, sha1: hash.digest('hex'), size }]) };
 }
 
+/** Ends with an error after `most` bytes, so that a body without an end does not fill the disk. */
+async function* limitBytes(body: ByteStream, most: number, refuse: () => Error): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > most) throw refuse();
+    yield piece;
+  }
+}
+
 /** Stores a file that must match its record; otherwise nothing of it is kept. @throws the error that `refuse` returns if it does not */
 export async function storeRecorded(store: Store, body: ByteStream, files: string, refuse: () => Error): Promise<ImageFile> {
-  const stored = await storeImageFile(store, body, fileOf({ files }).compression ?? 'none');
+  const { compression = 'none', size = 0 } = fileOf({ files });
+  const stored = await storeImageFile(store, limitBytes(body, size, refuse), compression);
   if (isDeepStrictEqual(JSON.parse(stored.files), JSON.parse(files))) return stored;
   await discardContents(store, [stored]);
   throw refuse();

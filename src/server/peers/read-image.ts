@@ -7,7 +7,15 @@ const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
 const parse = (value: unknown): unknown => quietly<unknown>(() => JSON.parse(String(value)), undefined);
 const isObject = (value: unknown): boolean => isText(value) && isRecord(parse(value));
-const isList = (value: unknown): boolean => isText(value) && Array.isArray(parse(value));
+/** True for a JSON array whose items are all of one kind. */
+const isListOf =
+  (isItem: (item: unknown) => boolean) =>
+  (value: unknown): boolean => {
+    const list = isText(value) ? parse(value) : undefined;
+    return Array.isArray(list) && list.every(isItem);
+  };
+const isFile = (value: unknown): boolean => isRecord(value) && ['number', 'undefined'].includes(typeof value['size']);
+const isTime = (value: unknown): boolean => Number.isSafeInteger(value) && !Number.isNaN(new Date(value as number).getTime());
 
 /** What the columns of an image that another service sends have to be. */
 const columns: { readonly [C in keyof ImageRow]: (value: unknown) => boolean } = {
@@ -24,11 +32,11 @@ const columns: { readonly [C in keyof ImageRow]: (value: unknown) => boolean } =
   origin: isTextOrNull,
   content: isTextOrNull,
   public: (value) => value === 0 || value === 1,
-  published_at: (value) => value === null || Number.isSafeInteger(value),
+  published_at: (value) => value === null || isTime(value),
   requirements: isObject,
-  files: isList,
+  files: isListOf(isFile),
   tags: isObject,
-  acl: isList,
+  acl: isListOf(isText),
   error: (value) => value === null || isObject(value),
 };
 

@@ -52,6 +52,13 @@ const cut = (response: ServerResponse): void => {
   response.writeHead(200, { 'content-length': content.length });
   response.write(content.subarray(0, 100_000), () => response.destroy());
 };
+/** Sends the content again and again until the client leaves. */
+const endless = (response: ServerResponse): void => {
+  const write = (): void => {
+    if (!response.destroyed) response.write(content, () => void setImmediate(write));
+  };
+  write();
+};
 const sent =
   (told: unknown) =>
   (path: string, response: ServerResponse): void =>
@@ -70,7 +77,27 @@ test.each<[name: string, answer: (path: string, response: ServerResponse) => voi
   ['another image', sent({ image: { ...image, id: origin }, login: 'demo' }), 'sent no image that this release can read'],
   ['tags that are no JSON', sent({ image: { ...image, tags: '{' }, login: 'demo' }), 'sent no image that this release can read'],
   ['a file without a record', sent({ image: { ...image, files: '[]' }, login: 'demo' }), 'differs from its record'],
+  [
+    'a file record that is no object',
+    sent({ image: { ...image, files: '[null]' }, login: 'demo' }),
+    'sent no image that this release can read',
+  ],
+  [
+    'a size that is no number',
+    sent({ image: { ...image, files: '[{"size":"many"}]' }, login: 'demo' }),
+    'sent no image that this release can read',
+  ],
+  [
+    'a time that no date has',
+    sent({ image: { ...image, content: null, published_at: 9e15 }, login: 'demo' }),
+    'sent no image that this release can read',
+  ],
   ['another file', sent({ image: { ...image, files }, login: 'demo' }), 'differs from its record'],
+  [
+    'a file without an end',
+    (path, response) => (path.endsWith('/file') ? endless(response) : send(response, { image: { ...image, files }, login: 'demo' })),
+    'differs from its record',
+  ],
   [
     'half of a file',
     (path, response) => (path.endsWith('/file') ? cut(response) : send(response, { image: { ...image, files }, login: 'demo' })),
