@@ -6,8 +6,9 @@ import { batchText } from '../base/batches.ts';
 import { ApiError, quietly, UsageError } from '../base/errors.ts';
 import type { Engine } from './engine.ts';
 import { decodeStored, encodeHeaders, readStoredHeaders } from './tree/headers.ts';
+import { inspect } from './inspect.ts';
 import { linkObject } from './tree/link.ts';
-import { createLinkTable, type LinkTable } from './tree/link-table.ts';
+import { createLinkTable, type LinkTable, type Placed } from './tree/link-table.ts';
 import { hashFile } from './local/walk.ts';
 import { manifestName } from './manifest-name.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
@@ -28,7 +29,7 @@ export interface Kept {
   readonly size: number;
   /** Base64. */
   readonly md5: string;
-  /** Paths with the same etag were links to the same object. */
+  /** Paths with the same etag and MD5 were links to the same object. */
   readonly etag: string;
   readonly headers: Headers;
   readonly copies?: number | undefined;
@@ -157,22 +158,44 @@ async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | un
   return entries;
 }
 
+/** Identifies the content of an object. Etags of different objects may be the same: RFC 9110 compares those of one resource only. */
+function contentOf({ etag, md5 }: Kept): string {
+  return `${etag} ${md5}`;
+}
+
+/** The contents that several paths of a manifest had. */
+function findShared(entries: Iterable<Kept>): ReadonlySet<string> {
+  const [seen, shared] = [new Set<string>(), new Set<string>()];
+  for (const kept of entries) (seen.has(contentOf(kept)) ? shared : seen).add(contentOf(kept));
+  return shared;
+}
+
 /** The manifest of a tree; undefined when there is none. @throws {UsageError} for a damaged manifest: headers would be lost silently */
 export async function readTreeManifest(root: string): Promise<Manifest | undefined> {
   const entries = await readEntries(join(root, manifestName));
   if (!entries) return undefined;
   const table = createLinkTable();
   const find: Manifest['find'] = (each) => entries.get(relative(root, each));
-  return { find, store: createStore(table), relink: createRelink(table, find) };
+  return { find, store: createStore(table), relink: createRelink(table, findShared(entries.values()), find) };
 }
 
-function createRelink(table: LinkTable, find: Manifest['find']): Manifest['relink'] {
+/** The object at a path if it has the content; its file may have changed since the manifest was written. */
+async function findContent({ storage }: Engine, placed: Placed, { md5 }: Kept): Promise<Placed | undefined> {
+  return (await inspect(storage, placed.path))?.headers['content-md5'] === md5 ? placed : undefined;
+}
+
+/** @param shared the contents that may become links */
+function createRelink(table: LinkTable, shared: ReadonlySet<string>, find: Manifest['find']): Manifest['relink'] {
   return async (engine, file, target, etag) => {
     const kept = find(file);
     if (!kept || kept.etag === '' || kept.md5 === '' || etag === '') return false;
-    const waiting = table.get(kept.etag);
-    if (!waiting) table.set(kept.etag, Promise.resolve({ path: target, etag }));
+    const content = contentOf(kept);
+    if (!shared.has(content)) return false;
+    const offer = (): void => table.set(content, findContent(engine, { path: target, etag }, kept));
+    const waiting = table.get(content);
+    if (!waiting) offer();
     const placed = await waiting;
+    if (waiting && !placed) offer();
     if (placed === undefined || placed.etag === '' || placed.etag === etag || (await hashFile(file, engine.signal)) !== kept.md5)
       return false;
     const headers = encodeHeaders(kept.headers);
@@ -196,11 +219,11 @@ function createStore(table: LinkTable): Manifest['store'] {
     const put = { ...options, headers, copies: options.copies ?? kept.copies };
     const upload = (): Promise<Stored> => uploadObject(engine, source, target, put);
     if (!isSame || kept.etag === '') return await upload();
-    const waiting = table.get(kept.etag);
+    const waiting = table.get(contentOf(kept));
     if (!waiting) {
       const storing = upload();
       const placing = storing.then(({ etag }) => ({ path: target, etag }));
-      table.set(kept.etag, placing);
+      table.set(contentOf(kept), placing);
       return await storing;
     }
     const placed = await waiting;

@@ -101,6 +101,33 @@ test('the content type of a directory is not taken from a manifest', async () =>
   expect((await user.here(['stor', 'cat', 'listed/a'])).stdout).toBe('a');
 });
 
+test('files with the same etag in a manifest are stored as links only if their contents are the same', async () => {
+  user.write('mixed/a', 'one');
+  user.write('mixed/b', 'two');
+  await user.here(['stor', 'put', '-r', 'mixed', 'mixed', '-q']);
+  await user.shell('cloud stor get -rq --with-headers mixed mixed-back');
+  const manifest = join(user.home, 'mixed-back', '.cloud-headers.jsonl');
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replaceAll(/"etag":"[^"]*"/gu, '"etag":"1"'));
+  for (const target of ['mixed-new', 'mixed']) {
+    expect(await user.here(['stor', 'put', '-rTq', 'mixed-back', target])).toMatchObject({ code: 0, stderr: '' });
+    expect((await user.here(['stor', 'cat', `${target}/a`, `${target}/b`])).stdout).toBe('onetwo');
+  }
+});
+
+test('a file that was a link and is changed keeps its content to itself, however often its tree is synced', async () => {
+  user.write('linked/a', 'one');
+  await user.here(['stor', 'put', '-r', 'linked', 'linked', '-q']);
+  for (const name of ['b', 'c']) await user.here(['stor', 'ln', 'linked/a', `linked/${name}`, '-q']);
+  await user.shell('cloud stor get -rq --with-headers linked linked-back');
+  user.write('linked-back/a', 'longer');
+  for (let run = 0; run < 2; run += 1) await sync('linked-back', 'stor:linked-new');
+  expect((await user.here(['stor', 'cat', 'linked-new/a', 'linked-new/b', 'linked-new/c'])).stdout).toBe('longeroneone');
+  const etags = await Promise.all(
+    ['b', 'c'].map(async (name) => (await user.json<{ etag: string }>('stor', 'stat', `linked-new/${name}`)).etag),
+  );
+  expect(new Set(etags).size).toBe(1);
+});
+
 test.each(['text/x; subtype=directory', 'application/json; type=directoryx', 'a/b; xtype=directory'])(
   'an object of the type %s is not a directory',
   async (type) => {

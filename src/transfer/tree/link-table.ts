@@ -7,23 +7,23 @@ export interface Placed {
   readonly etag: string;
 }
 
-/** Maps etags of the source to objects of the target with the same content; the promise is undefined when storing failed. */
+/** Maps contents of the source, by their etags for example, to objects of the target; the promise is undefined when storing failed. */
 export interface LinkTable {
-  get(etag: string): Promise<Placed | undefined> | undefined;
-  set(etag: string, placed: Promise<Placed>): void;
+  get(content: string): Promise<Placed | undefined> | undefined;
+  set(content: string, placed: Promise<Placed | undefined>): void;
 }
 
-/** Maximum number of etags remembered: links of each other that are further apart are stored as separate objects. */
+/** Maximum number of contents remembered: links of each other that are further apart are stored as separate objects. */
 const mostRemembered = 100_000;
 
 /** Creates a table that keeps the latest entries. */
 export function createLinkTable(): LinkTable {
   const placed = new Map<string, Promise<Placed | undefined>>();
   return {
-    get: (etag) => placed.get(etag),
-    set: (etag, next) => {
+    get: (content) => placed.get(content),
+    set: (content, next) => {
       const settled = next.catch(() => undefined);
-      setNewest(placed, etag, settled, mostRemembered);
+      setNewest(placed, content, settled, mostRemembered);
     },
   };
 }
