@@ -174,6 +174,15 @@ describe('PROFILE/stor:PATH', () => {
 });
 
 describe('through files', () => {
+  it('with --size-only, a new link gets the content of the source, not that of another object of the same size', async () => {
+    await user.line('cloud stor mkdir -q sized --profile far');
+    writeFileSync(join(user.home, 'other'), 'OTHER');
+    await user.line('cloud stor put -q other sized/typed --profile far');
+    await user.line('cloud stor sync local/stor:tree far/stor:sized --size-only -q');
+    const { stdout } = await run('cat', 'sized/typed', 'sized/sub/linked', '--profile', 'far');
+    expect(stdout).toBe('OTHERa.txt');
+  });
+
   it('get -r --with-headers keeps what files cannot hold, and put -r and sync give it back', async () => {
     const wanted = await describeTree('local', 'tree');
     expect(await run('get', '-rqT', 'tree', 'files', '--with-headers')).toMatchObject({ code: 0 });

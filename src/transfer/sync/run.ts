@@ -196,7 +196,8 @@ async function relink({ engine, options, between }: Run, pair: Pair): Promise<Re
     const isLinked = await copy.manifest.relink(engine, join(task.from.root, rel), joinPath(task.to.root, rel), to?.etag ?? '');
     return isLinked ? { step: { ...copyStep(task, pair, to, 'link'), size: undefined } } : undefined;
   }
-  if (!between) return undefined;
+  // Objects of the same size may have different contents.
+  if (!between || task.comparison === 'size') return undefined;
   if (!(await between.note(from.etag, joinPath(task.to.root, rel), to?.etag))) return undefined;
   const step = { ...copyStep(task, pair, to, 'link'), size: undefined };
   if (dryRun || step.from?.kind !== 'remote' || step.to.kind !== 'remote') return { step };
