@@ -23,18 +23,20 @@ interface Details {
 
 /** Base class of all errors of this program: a message of one line, and optional hints, each of one line. */
 export abstract class CloudError extends Error {
-  readonly hint: string | undefined;
-  /** The hints after the first one. */
-  readonly moreHints: readonly string[];
+  /** What to do, one line for each alternative. */
+  readonly hints: readonly string[];
   /** Error code for programs. */
   abstract readonly code: string;
   abstract readonly exitCode: number;
 
   constructor(message: string, details: Details = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    const [hint, ...more] = typeof details.hint === 'string' ? [details.hint] : (details.hint ?? []);
-    this.hint = hint;
-    this.moreHints = more;
+    this.hints = typeof details.hint === 'string' ? [details.hint] : (details.hint ?? []);
+  }
+
+  /** The first hint. */
+  get hint(): string | undefined {
+    return this.hints[0];
   }
 }
 
@@ -180,11 +182,6 @@ export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefin
   }
 }
 
-/** All hints of an error, for another one. */
-export function readHints({ hint, moreHints }: CloudError): string[] {
-  return hint === undefined ? [] : [hint, ...moreHints];
-}
-
 /** A copy of the error with other hints, and with another message if one is passed. */
 export function withHint(error: ApiError, hint: Details['hint'], message = error.message): ApiError {
   const { status, code, requestId, errors } = error;
@@ -192,23 +189,23 @@ export function withHint(error: ApiError, hint: Details['hint'], message = error
 }
 
 /** The same error with other hints. */
-export function setHints(error: CloudError, [hint, ...moreHints]: readonly string[]): CloudError {
-  return Object.create(error, { hint: { value: hint, enumerable: true }, moreHints: { value: moreHints } }) as CloudError;
+export function setHints(error: CloudError, hints: readonly string[]): CloudError {
+  return Object.create(error, { hints: { value: hints, enumerable: true } }) as CloudError;
 }
 
 /** The same error with another first hint. */
 export function setHint(error: CloudError, hint: string): CloudError {
-  return setHints(error, [hint, ...error.moreHints]);
+  return setHints(error, [hint, ...error.hints.slice(1)]);
 }
 
 /** The same error with one hint more. */
 export function addHint(error: CloudError, hint: string): CloudError {
-  return setHints(error, [...readHints(error), hint]);
+  return setHints(error, [...error.hints, hint]);
 }
 
 /** The hints of an error, each on one line: a line break in a hint is part of a name. */
-function describeHints(error: CloudError): { hint?: string } {
-  const lines = readHints(error).map((hint) => hint.replaceAll('\n', '\\n'));
+function describeHints({ hints }: CloudError): { hint?: string } {
+  const lines = hints.map((hint) => hint.replaceAll('\n', '\\n'));
   return lines.length === 0 ? {} : { hint: lines.join('\n') };
 }
 

@@ -1,4 +1,4 @@
-import { CloudError, InterruptedError, readHints, setHints, UsageError } from '../base/errors.ts';
+import { CloudError, InterruptedError, setHints, UsageError } from '../base/errors.ts';
 import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';
@@ -59,7 +59,7 @@ async function completeHints(error: unknown, dc: string): Promise<unknown> {
   const { repeatDatacenter } = await import('./hint.ts');
   return setHints(
     error,
-    readHints(error).map((hint) => repeatDatacenter(hint, dc)),
+    error.hints.map((hint) => repeatDatacenter(hint, dc)),
   );
 }
 

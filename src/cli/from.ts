@@ -1,5 +1,5 @@
 import type { Field, Fields } from '../api/fields.ts';
-import { CloudError, UsageError, readHints } from '../base/errors.ts';
+import { CloudError, UsageError } from '../base/errors.ts';
 import { isRecord } from '../base/is-record.ts';
 import { nearest } from '../base/nearest.ts';
 import type { World } from '../base/world.ts';
@@ -142,6 +142,6 @@ export async function readRecord(world: World, file: string, fields: Fields, opt
     return readFields(Object.fromEntries(kept), Object.fromEntries(known), { at: '', isGivenBack });
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
-    throw new UsageError(`${file === '-' ? 'stdin' : file}: ${error.message}`, { hint: readHints(error), cause: error });
+    throw new UsageError(`${file === '-' ? 'stdin' : file}: ${error.message}`, { hint: error.hints, cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { UsageError, readHints } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 
 /** One setting: its sources and its meaning. Options, environment, profiles, help and `--explain` read this record. */
 export interface Setting {
@@ -271,6 +271,6 @@ export function naming<T>(source: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`${source}: ${error.message}`, { hint: readHints(error), cause: error }) : error;
+    throw error instanceof UsageError ? new UsageError(`${source}: ${error.message}`, { hint: error.hints, cause: error }) : error;
   }
 }

@@ -1,5 +1,5 @@
 import { WholeBody, type ByteStream, type HttpResponse } from '../api/message.ts';
-import { NetworkError, readHints, SilentServiceError } from '../base/errors.ts';
+import { NetworkError, SilentServiceError } from '../base/errors.ts';
 import { isTransient } from './network-error.ts';
 import type { Outgoing, Send } from './send.ts';
 
@@ -111,7 +111,7 @@ export class SilenceGuard {
     clearTimeout(this.#deadline);
     const silence = (this.#silence ??= new SilentServiceError(cause.message, {
       code: cause.code,
-      hint: readHints(cause),
+      hint: cause.hints,
       isUnsent: cause.isUnsent,
       cause,
     }));

@@ -1,6 +1,6 @@
 import type { Context } from '../cli/command.ts';
 import { readRecord } from '../cli/from.ts';
-import { UsageError, readHints } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { document, type RbacDocument } from './document.ts';
 import { readResource } from '../lookup/resource.ts';
 import { isStoragePath, readTreePath } from './tree.ts';
@@ -40,7 +40,7 @@ function readPath(place: string, path: string, parse: (path: string) => string):
     return parse(path);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${place}: ${error.message}`, { hint: readHints(error), cause: error });
+    throw new UsageError(`${place}: ${error.message}`, { hint: error.hints, cause: error });
   }
 }
 

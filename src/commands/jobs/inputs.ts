@@ -2,7 +2,7 @@ import type { ByteStream } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin } from '../../cli/input.ts';
 import { sliceList } from '../../base/batches.ts';
-import { InterruptedError, NotFoundError, UsageError, readHints } from '../../base/errors.ts';
+import { InterruptedError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, type NameForm } from '../../transfer/tree/glob.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
@@ -45,7 +45,7 @@ async function* readStdin({ account, world }: JobContext, stream: ByteStream): A
       return [readInputPath(text, account)];
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: readHints(error), cause: error });
+      throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: error.hints, cause: error });
     }
   };
   const { streamLineLists } = await import('../../cli/lines.ts');

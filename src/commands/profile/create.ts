@@ -4,7 +4,7 @@ import { flag, one } from '../../cli/parameters.ts';
 import { askText, canAsk } from '../../cli/prompt.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { kebab } from '../../config/settings.ts';
-import { ApiError, NetworkError, UsageError, withHint, readHints } from '../../base/errors.ts';
+import { ApiError, NetworkError, UsageError, withHint } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { checkValues } from './check.ts';
 import { ownOptions, profileFields, readGiven, showProfile } from './values.ts';
@@ -77,10 +77,10 @@ function explainTrial(error: unknown, { name, values }: Profile): unknown {
   if (error instanceof ApiError && error.status === 401) {
     const key = values.keyId ?? values.keyFile ?? '';
     const register = `the account ${values.account ?? ''} must exist in this cloud and have the public key of ${key}`;
-    return withHint(error, [...readHints(error), register, anyway]);
+    return withHint(error, [...error.hints, register, anyway]);
   }
   if (error instanceof NetworkError) {
-    return new NetworkError(error.message, { code: error.code, cause: error, hint: [...readHints(error), anyway] });
+    return new NetworkError(error.message, { code: error.code, cause: error, hint: [...error.hints, anyway] });
   }
   return error;
 }

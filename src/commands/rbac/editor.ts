@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../cli/command.ts';
 import { canAsk } from '../../cli/prompt.ts';
-import { ApiError, CloudError, LocalError, UsageError, withHint, readHints } from '../../base/errors.ts';
+import { ApiError, CloudError, LocalError, UsageError, withHint } from '../../base/errors.ts';
 import { readUserFile, writePrivate } from '../../base/private-files.ts';
 import { printText } from '../../rbac/yaml.ts';
 
@@ -104,13 +104,13 @@ export async function editYaml<R>(context: Context, { name, help, value, save }:
 
 function strip(error: CloudError, file: string): string {
   const text = error.message.replace(`${file}: `, '');
-  return [text, ...readHints(error).map((hint) => `hint: ${hint}`)].join('\n');
+  return [text, ...error.hints.map((hint) => `hint: ${hint}`)].join('\n');
 }
 
 /** Returns the error with the name of the file that has the text. */
 function keep(error: CloudError, file: string): CloudError {
   const message = `${error.message.replace(`${file}: `, '')}; your text is saved in ${file}`;
-  if (error instanceof LocalError) return new LocalError(message, { cause: error, hint: readHints(error) });
-  if (!(error instanceof ApiError)) return new UsageError(message, { cause: error, hint: readHints(error) });
-  return withHint(error, readHints(error), message);
+  if (error instanceof LocalError) return new LocalError(message, { cause: error, hint: error.hints });
+  if (!(error instanceof ApiError)) return new UsageError(message, { cause: error, hint: error.hints });
+  return withHint(error, error.hints, message);
 }

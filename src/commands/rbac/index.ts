@@ -3,7 +3,7 @@ import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts
 import { finishChanges } from '../../cli/rows.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { changeMade, pollUntil } from '../../cli/wait.ts';
-import { ApiError, isMissing, LocalError, withHint, readHints } from '../../base/errors.ts';
+import { ApiError, isMissing, LocalError, withHint } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import { bytes, record, records, text } from '../../output/kinds.ts';
 import type { Change } from '../../rbac/change.ts';
@@ -93,7 +93,7 @@ interface Work {
 
 /** Adds the entry of a change to the error of its step. */
 function nameStep(error: unknown, { kind, name }: Change): unknown {
-  return error instanceof ApiError ? withHint(error, readHints(error), `${kind} ${name}: ${error.message}`) : error;
+  return error instanceof ApiError ? withHint(error, error.hints, `${kind} ${name}: ${error.message}`) : error;
 }
 
 /** Executes the changes in order and yields each; stops at the first error and says which changes are not done. */

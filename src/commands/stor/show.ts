@@ -4,7 +4,7 @@ import { records, type Output, type Row, type Records } from '../../output/kinds
 import { monitorTransfers } from './monitor.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
-import { InterruptedError, readHints } from '../../base/errors.ts';
+import { InterruptedError } from '../../base/errors.ts';
 import { createRecorder, recordOne, recordWork } from './recorder.ts';
 import { createEngine, createTally, type Tally, type TransferValues } from './engine.ts';
 import type { Engine } from '../../transfer/engine.ts';
@@ -36,7 +36,7 @@ interface TransferOptions {
 function explainKept({ files, bytes }: { files: number; bytes: number }, cause: unknown): InterruptedError {
   const what = files === 1 ? 'the unfinished file' : `${files} unfinished files`;
   const kept = `${formatSize(bytes)} of ${what} are kept`;
-  const known = cause instanceof InterruptedError ? readHints(cause) : [];
+  const known = cause instanceof InterruptedError ? cause.hints : [];
   const hint = known.length === 0 ? `${kept}: to resume, repeat the command` : [...known, kept];
   return new InterruptedError('interrupted', { hint, cause });
 }

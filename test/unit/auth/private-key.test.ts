@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadPrivateKey } from '../../support/private-key.ts';
 import { chooseAlgorithm } from '../../../src/auth/signer.ts';
-import { KeyError, readHints } from '../../../src/base/errors.ts';
+import { KeyError } from '../../../src/base/errors.ts';
 import {
   catchError,
   makeDsaKey,
@@ -149,7 +149,7 @@ describe('private keys that cannot be used', () => {
     run('ssh-keygen', ['-q', '-p', '-a', '1', '-Z', 'aes256-gcm@openssh.com', '-f', file, '-P', '', '-N', passphrase]);
     const error = await catchError(loadPrivateKey(file, () => Promise.reject(new Error('asked'))));
     expect(error.message).toBe(`${file}: the key is encrypted with aes256-gcm@openssh.com, which is not supported`);
-    const hints = readHints(error as KeyError).join('\n');
+    const hints = (error as KeyError).hints.join('\n');
     expect(hints).toContain(`ssh-keygen -p -Z aes256-ctr -f ${file}`);
     const [, again = ''] = /encrypt it again: ssh-keygen (.*)/.exec(hints) ?? [];
     run('ssh-keygen', ['-q', ...again.split(' '), '-P', passphrase, '-N', passphrase]);
