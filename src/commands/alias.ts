@@ -59,8 +59,8 @@ export const alias = group({
         return wantsRows(invocation) ? record({ name, line }, { id: 'name' }) : undefined;
       },
       examples: [
-        { line: "cloud alias set linux 'images list --os linux'", help: 'Then: cloud linux -j' },
-        { line: "cloud alias set backup 'stor sync --delete --yes docs stor:docs'", help: 'Then: cloud backup -n' },
+        { line: "cloud alias set linux 'images list --os linux'", help: 'Run it as cloud linux -j' },
+        { line: "cloud alias set backup 'stor sync --delete --yes docs stor:docs'", help: 'Run it as cloud backup -n' },
       ],
     }),
     delete: command({

@@ -161,7 +161,7 @@ const explain = command({
     );
   },
   examples: [
-    { line: 'cloud url explain "$(cloud stor sign report.pdf)"', help: 'What does the URL grant, and until when?' },
+    { line: 'cloud url explain "$(cloud stor sign report.pdf)"', help: 'Show what the URL grants, and until when' },
     { line: 'cloud api sign /my/images -o name | cloud url explain - --expect valid', help: 'Fail unless the URL is valid now' },
   ],
 });

@@ -60,7 +60,6 @@ export function printNounPage(
       ['.SH SYNOPSIS', ...entries.flatMap((entry, at) => [...(at === 0 ? [] : ['.br']), printSynopsis(entry)])],
       section(
         'DESCRIPTION',
-        paragraph(`${summary}.`),
         ...(description === undefined ? [] : [printParagraphs(description)]),
         ...(aliases.length === 0 ? [] : [['.PP', `${bold(`cloud ${aliases.join(', ')}`)} is the same.`]]),
         ...(fallback === undefined ? [] : [['.PP', prose(`The default command is \`${fallback}\`.`)]]),

@@ -53,7 +53,7 @@ export const add = command({
     'Inputs are processed as they arrive. The job waits for more until its input is ended. An object whose name contains a line end cannot be an input.',
   arguments: {
     job: one(jobArgument, { values: 'job' }),
-    input: some('Object, or quoted pattern of objects; - for paths from stdin, the default if stdin is no terminal', {
+    input: some('Object, or quoted pattern of objects; - for paths from stdin, the default if stdin is not a terminal', {
       values: 'path',
     }),
   },

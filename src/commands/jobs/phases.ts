@@ -14,8 +14,8 @@ export const jobOptions = {
   count: inOrder(number('Number of reducers of the reduce phase; default 1', { range: [1, 128] })),
   asset: inOrder(text('Object placed in the zones of the phase', { placeholder: 'PATH', values: 'path' })),
   init: inOrder(text('Shell command run in each zone of the phase before its tasks', { placeholder: 'CMD' })),
-  memory: inOrder(number('Memory of each task of the phase, MB', { placeholder: 'MB', range: [1, 1_048_576] })),
-  disk: inOrder(number('Disk of each task of the phase, GB', { placeholder: 'GB', range: [1, 1_048_576] })),
+  memory: inOrder(number('Memory of each task of the phase', { placeholder: 'MB', range: [1, 1_048_576] })),
+  disk: inOrder(number('Disk space of each task of the phase', { placeholder: 'GB', range: [1, 1_048_576] })),
   from: filePath('Job as YAML or JSON, as cloud jobs get -o yaml prints it; - for stdin'),
 };
 

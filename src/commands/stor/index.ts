@@ -6,7 +6,7 @@ export async function loadStor(verb?: string): Promise<Group> {
   return group({
     summary: 'Directories and objects of the object storage',
     description:
-      'A relative path such as logs/a.gz is below /LOGIN/stor; /login/stor/logs/a.gz is absolute, and ~~ is the account: ~~/public/a. Commands that only read expand the patterns *, ? and **; quote them to protect them from the shell. Commands that change or delete take paths literally. --glob expands patterns, including [a-z] and {a,b}; --literal expands none.',
+      'A relative path such as logs/a.gz is below /LOGIN/stor; /login/stor/logs/a.gz is absolute, and ~~ is the account: ~~/public/a. cp, sync and diff also take local paths: there, stor:logs/a.gz is in the object storage. Commands that only read expand the patterns *, ? and ** (quoted, to protect them from the shell); others take paths literally. --glob also expands [a-z] and {a,b}; --literal expands none.',
     commands: await loadVerbs(verbs, verb),
   });
 }
