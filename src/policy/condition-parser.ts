@@ -11,11 +11,12 @@ const deepestCondition = 100;
 
 /** Reads the condition that follows IF, WHEN or WHERE, up to the end of the rule. @throws {PolicySyntaxError} */
 export function parseCondition(reader: Reader, word: Token): Condition {
-  if (reader.peek('name').kind === 'end') throw reader.fail(`a condition is missing after ${word.text.toUpperCase()}`, reader.peek('name'));
+  if (reader.peek('name').kind === 'end')
+    throw reader.createError(`a condition is missing after ${word.text.toUpperCase()}`, reader.peek('name'));
   const condition = readOr(reader, 0);
   const next = reader.peek('name');
-  reader.refuseClosing(next);
-  if (next.kind !== 'end') throw reader.fail(`conditions are joined by AND or OR, not by ${quoteForMessage(next.text)}`, next);
+  reader.assertNotClosing(next);
+  if (next.kind !== 'end') throw reader.createError(`conditions are joined by AND or OR, not by ${quoteForMessage(next.text)}`, next);
   return condition;
 }
 
@@ -42,7 +43,8 @@ function readAnd(reader: Reader, depth: number): Condition {
 
 function readNot(reader: Reader, depth: number): Condition {
   const next = reader.peek('name');
-  if (depth > deepestCondition) throw reader.fail(`the condition has more than ${deepestCondition} nested parentheses or NOTs`, next);
+  if (depth > deepestCondition)
+    throw reader.createError(`the condition has more than ${deepestCondition} nested parentheses or NOTs`, next);
   if (reader.isWord(next, 'NOT')) {
     reader.read('name');
     return { kind: 'not', condition: readNot(reader, depth + 1) };
@@ -51,17 +53,17 @@ function readNot(reader: Reader, depth: number): Condition {
   reader.read('name');
   const inner = readOr(reader, depth + 1);
   const close = reader.read('name');
-  if (close.kind === 'end') throw reader.fail('this parenthesis is never closed', next);
-  if (close.kind !== ')') throw reader.fail(`conditions are joined by AND or OR, not by ${quoteForMessage(close.text)}`, close);
+  if (close.kind === 'end') throw reader.createError('this parenthesis is never closed', next);
+  if (close.kind !== ')') throw reader.createError(`conditions are joined by AND or OR, not by ${quoteForMessage(close.text)}`, close);
   return inner;
 }
 
 function readName(reader: Reader): Token {
   const token = reader.read('name');
-  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a condition', token);
-  reader.refuseReserved(token, 'a condition');
+  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.createMissingError('a condition', token);
+  reader.assertNotReserved(token, 'a condition');
   if (token.text === '' || (token.kind === 'word' && /^[=<>!]/.test(token.text)))
-    throw reader.fail('the name that is compared is missing', token);
+    throw reader.createError('the name that is compared is missing', token);
   return token;
 }
 
@@ -73,11 +75,11 @@ function readType(reader: Reader): TypeName | undefined {
   if (reader.peek('name').kind !== '::') return undefined;
   reader.read('name');
   const token = reader.read('name');
-  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a type', token);
+  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.createMissingError('a type', token);
   if (isTypeName(token.text)) return token.text;
   const nearest = findNearest(token.text, typeNames);
   const hint = nearest === undefined ? `the types are ${typeNames.join(', ')}` : `did you mean ${nearest}?`;
-  throw reader.fail(`${quoteForMessage(token.text)} is not a type: ${hint}`, token);
+  throw reader.createError(`${quoteForMessage(token.text)} is not a type: ${hint}`, token);
 }
 
 /** The types most likely meant for a name without a type, for the hint. */
@@ -91,41 +93,41 @@ function failUntyped(reader: Reader, name: Token) {
   const likely = likelyTypes.get(name.text);
   const shown = /^[\w-]{1,40}$/.test(name.text) ? name.text : 'name';
   const form = `${shown}::${likely ?? 'string'}`;
-  return reader.fail(`${quoteForMessage(name.text)} has no known type: add one, such as ${form}`, name);
+  return reader.createError(`${quoteForMessage(name.text)} has no known type: add one, such as ${form}`, name);
 }
 
 function readOperator(reader: Reader, type: TypeName): Operator {
   const token = reader.read('operator');
-  if (token.kind !== 'word') throw reader.failMissing('an operator', token);
+  if (token.kind !== 'word') throw reader.createMissingError('an operator', token);
   const operator = operators.find((each) => each === token.text.toUpperCase());
   const available = types[type].operators;
   const list = available.join(' ');
   if (operator === undefined) {
-    if (!/^[=<>!]/.test(token.text)) reader.refuseReserved(token, 'an operator');
-    throw reader.fail(`${quoteForMessage(token.text)} is not an operator: the type ${type} has ${list}`, token);
+    if (!/^[=<>!]/.test(token.text)) reader.assertNotReserved(token, 'an operator');
+    throw reader.createError(`${quoteForMessage(token.text)} is not an operator: the type ${type} has ${list}`, token);
   }
-  if (!available.includes(operator)) throw reader.fail(`the type ${type} has no operator ${operator}: it has ${list}`, token);
+  if (!available.includes(operator)) throw reader.createError(`the type ${type} has no operator ${operator}: it has ${list}`, token);
   return operator;
 }
 
 function readValue(reader: Reader, type: TypeName): string {
   const token = reader.read('value');
-  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a value', token);
-  reader.refuseReserved(token, 'a value');
+  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.createMissingError('a value', token);
+  reader.assertNotReserved(token, 'a value');
   if (!fitsType(type, token.text))
-    throw reader.fail(`${quoteForMessage(token.text)} does not fit the type ${type}: it takes ${types[type].expects}`, token);
+    throw reader.createError(`${quoteForMessage(token.text)} does not fit the type ${type}: it takes ${types[type].expects}`, token);
   return token.text;
 }
 
 function readValues(reader: Reader, type: TypeName): string[] {
   const open = reader.read('value');
-  if (open.kind !== '(') throw reader.fail('IN takes a list in parentheses: IN (a, b)', open);
+  if (open.kind !== '(') throw reader.createError('IN takes a list in parentheses: IN (a, b)', open);
   const values = [readValue(reader, type)];
   for (;;) {
     const next = reader.read('value');
     if (next.kind === ')') return values;
-    if (next.kind === 'end') throw reader.fail('this parenthesis is never closed', open);
-    if (next.kind !== ',') throw reader.fail(`the values of IN are separated by commas: IN (a, b)`, next);
+    if (next.kind === 'end') throw reader.createError('this parenthesis is never closed', open);
+    if (next.kind !== ',') throw reader.createError(`the values of IN are separated by commas: IN (a, b)`, next);
     values.push(readValue(reader, type));
   }
 }
@@ -145,13 +147,13 @@ function escapeSlashes(body: string): string {
 function readPattern(reader: Reader): string {
   const token = reader.read('pattern');
   if (token.kind === 'end' || token.kind === ')' || token.kind === ',' || token.kind === '(')
-    throw reader.failMissing('a regular expression', token);
+    throw reader.createMissingError('a regular expression', token);
   const { body, flags } = splitRegex(token.text);
   if (!/^\/[^]+\/[^/]*$/.test(token.text))
-    throw reader.fail('LIKE takes a regular expression: /expression/flags, with the flags g, i, m, s, u', token);
-  if (!areFlags(flags)) throw reader.fail(`${quoteForMessage(flags)} are not valid flags: use g, i, m, s, u, each once`, token);
+    throw reader.createError('LIKE takes a regular expression: /expression/flags, with the flags g, i, m, s, u', token);
+  if (!areFlags(flags)) throw reader.createError(`${quoteForMessage(flags)} are not valid flags: use g, i, m, s, u, each once`, token);
   const problem = findPatternProblem(body, flags);
-  if (problem !== undefined) throw reader.fail(problem, token);
+  if (problem !== undefined) throw reader.createError(problem, token);
   return token.kind === 'quoted' ? `/${escapeSlashes(body)}/${flags}` : token.text;
 }
 

@@ -50,34 +50,34 @@ function readRegexType(reader: Reader): void {
   reader.read('identifier');
   const type = reader.read('identifier');
   if (type.kind === 'word' && /^regexp?$/.test(type.text)) return;
-  throw reader.fail('the type of an expression is regex: /expression/flags::regex', type);
+  throw reader.createError('the type of an expression is regex: /expression/flags::regex', type);
 }
 
 function readRegexIdentifier(reader: Reader, token: Token): Identifier {
   readRegexType(reader);
   const { body, flags } = splitRegex(token.text);
   const problem = findPatternProblem(body, flags);
-  if (problem !== undefined) throw reader.fail(problem, token);
+  if (problem !== undefined) throw reader.createError(problem, token);
   return { kind: 'regex', body, flags };
 }
 
 function readIdentifier(reader: Reader, role: ListRole): Identifier {
   const token = reader.read('identifier');
   if (token.kind === 'quoted') {
-    if (token.text === '') throw reader.fail(`${role.one} cannot be empty`, token);
+    if (token.text === '') throw reader.createError(`${role.one} cannot be empty`, token);
     return { kind: 'exact', text: token.text };
   }
   if (token.kind === 'regex') return readRegexIdentifier(reader, token);
-  if (token.kind !== 'word') throw reader.failMissing(role.one, token);
-  reader.refuseReserved(token, role.one);
-  if (token.text === '*') throw reader.fail('* means everything and cannot be in a list', token);
+  if (token.kind !== 'word') throw reader.createMissingError(role.one, token);
+  reader.assertNotReserved(token, role.one);
+  if (token.text === '*') throw reader.createError('* means everything and cannot be in a list', token);
   if (token.text.startsWith('/') && !role.paths) throw failRegex(reader, token);
   return readFuzzy(token.text);
 }
 
 /** The error for a word that begins with a slash but is not a regular expression. */
 function failRegex(reader: Reader, token: Token): PolicySyntaxError {
-  return reader.fail('a regular expression is written /expression/flags::regex, with the flags g, i, m, s, u', token);
+  return reader.createError('a regular expression is written /expression/flags::regex, with the flags g, i, m, s, u', token);
 }
 
 /** Reads `a`, `a AND b`, `a, b AND c`, `a, b, AND c`, `*` or a word for everything. */
@@ -111,7 +111,7 @@ function readFurther(reader: Reader, role: ListRole, items: Identifier[]): void 
       refuseMore(reader, role);
       return;
     }
-    if (comma) throw reader.fail(`the last entry of a list follows AND, not a comma: ${role.example}`, comma);
+    if (comma) throw reader.createError(`the last entry of a list follows AND, not a comma: ${role.example}`, comma);
     return;
   }
 }
@@ -119,7 +119,7 @@ function readFurther(reader: Reader, role: ListRole, items: Identifier[]): void 
 function refuseMore(reader: Reader, role: ListRole): void {
   const next = reader.peek('identifier');
   if (next.kind === ',' || reader.isWord(next, 'AND'))
-    throw reader.fail(`write AND only before the last entry of a list, and commas before that: ${role.example}`, next);
+    throw reader.createError(`write AND only before the last entry of a list, and commas before that: ${role.example}`, next);
 }
 
 function readCan(reader: Reader): { negative: boolean; place: Place } {
@@ -132,11 +132,11 @@ function readCan(reader: Reader): { negative: boolean; place: Place } {
 
 function readPrincipals(reader: Reader): Identifiers | undefined {
   const first = reader.peek('identifier');
-  if (first.kind === 'end') throw reader.fail('the rule is empty: write CAN <actions> [WHEN <condition>]', first);
+  if (first.kind === 'end') throw reader.createError('the rule is empty: write CAN <actions> [WHEN <condition>]', first);
   if (reader.isWord(first, 'CAN')) return undefined;
   const principals = readIdentifiers(reader, principalList);
   const next = reader.peek('identifier');
-  if (!reader.isWord(next, 'CAN')) throw reader.failExpected('CAN', 'a rule reads CAN <actions> [WHEN <condition>]', next);
+  if (!reader.isWord(next, 'CAN')) throw reader.createExpectedError('CAN', 'a rule reads CAN <actions> [WHEN <condition>]', next);
   return principals;
 }
 
@@ -150,12 +150,15 @@ function readRule(reader: Reader): { rule: Rule; can: Place } {
   const actions = readIdentifiers(reader, actionList);
   const afterActions = reader.peek('identifier');
   const hasResources = afterActions.kind !== 'end' && !isConditionWord(afterActions);
-  if (hasResources) reader.refuseClosing(afterActions);
+  if (hasResources) reader.assertNotClosing(afterActions);
   const resources = hasResources ? readIdentifiers(reader, resourceList) : undefined;
   const word = reader.read('identifier');
   if (word.kind !== 'end' && !isConditionWord(word)) {
-    reader.refuseClosing(word);
-    throw reader.fail(`${quoteForMessage(word.text)} is unexpected: a list needs commas and AND, a condition IF, WHEN or WHERE`, word);
+    reader.assertNotClosing(word);
+    throw reader.createError(
+      `${quoteForMessage(word.text)} is unexpected: a list needs commas and AND, a condition IF, WHEN or WHERE`,
+      word,
+    );
   }
   const condition = word.kind === 'end' ? undefined : parseCondition(reader, word);
   const rule: Rule = {

@@ -45,6 +45,7 @@ export class Reader {
     return this.place(node, { offset: start.offset, length: this.end - start.offset });
   }
 
+  /** The place of a node, for errors. */
   placeOf(node: object): Place {
     return this.#places.get(node) ?? { offset: 0, length: 0 };
   }
@@ -54,31 +55,36 @@ export class Reader {
     return token.kind === 'word' && token.text.toUpperCase() === word;
   }
 
-  fail(problem: string, place: Place): PolicySyntaxError {
-    return this.#scanner.fail(problem, place);
+  createError(problem: string, place: Place): PolicySyntaxError {
+    return this.#scanner.createError(problem, place);
   }
 
   /** An error that names what is missing before the token that was found. */
-  failMissing(wanted: string, found: Token): PolicySyntaxError {
-    if (found.kind === 'end') return this.fail(`${wanted} is missing at the end of the rule`, found);
+  createMissingError(wanted: string, found: Token): PolicySyntaxError {
+    if (found.kind === 'end') return this.createError(`${wanted} is missing at the end of the rule`, found);
     if (found.kind === '::')
-      return this.fail('"::" is only allowed between a name and its type: put words that contain it in quotation marks', found);
-    return this.fail(`${wanted} is missing before ${quoteForMessage(found.text)}`, found);
+      return this.createError('"::" is only allowed between a name and its type: put words that contain it in quotation marks', found);
+    return this.createError(`${wanted} is missing before ${quoteForMessage(found.text)}`, found);
   }
 
-  failExpected(wanted: string, form: string, found: Token): PolicySyntaxError {
+  /** An error that names what belongs in the place of the token that was found, and the form of the whole. */
+  createExpectedError(wanted: string, form: string, found: Token): PolicySyntaxError {
     const problem = found.kind === 'end' ? `${wanted} is missing` : `${wanted} is expected, not ${quoteForMessage(found.text)}`;
-    return this.fail(`${problem}: ${form}`, found);
+    return this.createError(`${problem}: ${form}`, found);
   }
 
-  /** Rejects a reserved word where a name is expected. */
-  refuseReserved(token: Token, wanted: string): void {
+  /** @throws {PolicySyntaxError} for a reserved word in the place of a name */
+  assertNotReserved(token: Token, wanted: string): void {
     const word = token.text.toUpperCase();
     if (token.kind !== 'word' || !reservedWords.has(word)) return;
-    throw this.fail(`${wanted} is missing before ${word}, which is a reserved word: put it in quotation marks to use it as a name`, token);
+    throw this.createError(
+      `${wanted} is missing before ${word}, which is a reserved word: put it in quotation marks to use it as a name`,
+      token,
+    );
   }
 
-  refuseClosing(token: Token): void {
-    if (token.kind === ')') throw this.fail('unmatched closing parenthesis', token);
+  /** @throws {PolicySyntaxError} for a closing parenthesis */
+  assertNotClosing(token: Token): void {
+    if (token.kind === ')') throw this.createError('unmatched closing parenthesis', token);
   }
 }

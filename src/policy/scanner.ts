@@ -75,7 +75,7 @@ export class Scanner {
     return regex ?? this.#readWord(mode);
   }
 
-  fail(problem: string, place: Place): PolicySyntaxError {
+  createError(problem: string, place: Place): PolicySyntaxError {
     return new PolicySyntaxError(problem, this.text, { offset: place.offset, length: place.length });
   }
 
@@ -98,7 +98,7 @@ export class Scanner {
     ends.lastIndex = this.position;
     const end = ends.exec(this.text)?.index ?? this.text.length;
     if (this.text[end] === '"')
-      throw this.fail('a quotation mark inside a word: put the whole word in quotation marks', { offset: end, length: 1 });
+      throw this.createError('a quotation mark inside a word: put the whole word in quotation marks', { offset: end, length: 1 });
     // Otherwise a name that begins with an operator sign would be an empty word, and the position would never advance.
     const length = Math.max(1, end - this.position);
     return this.#take('word', this.text.slice(this.position, this.position + length), length);
@@ -126,7 +126,7 @@ export class Scanner {
       from = at + length;
       at = from - 1;
     }
-    throw this.fail('the quotation mark is never closed', { offset, length: 1 });
+    throw this.createError('the quotation mark is never closed', { offset, length: 1 });
   }
 
   #readEscape(at: number): { meaning: string; length: number } {
@@ -137,7 +137,7 @@ export class Scanner {
     if (character === 'u' && /^[0-9A-Fa-f]{4}$/.test(digits))
       return { meaning: String.fromCharCode(Number.parseInt(digits, 16)), length: 6 };
     const length = Math.min(2, this.text.length - at);
-    throw this.fail('unknown escape: in quotation marks write \\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX', {
+    throw this.createError('unknown escape: in quotation marks write \\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX', {
       offset: at,
       length,
     });
