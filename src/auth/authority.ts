@@ -1,9 +1,7 @@
-import { generateKeyPair as generate, randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes } from 'node:crypto';
 import type { Certificate, Key, PrivateKey } from 'sshpk';
 import { readAddressBytes } from '../base/addresses.ts';
 import { writeDerSequence, writeElement } from './der.ts';
-import { derivePublicKey } from './public-key.ts';
 
 /** A certificate and its private key, both PEM. */
 export interface CertifiedKey {
@@ -106,14 +104,4 @@ export async function createServerCertificate(authority: CertifiedKey, names: re
   });
   signStrictly(certificate, issuerKey, { oid: extensions.names, data: writeNames(names) });
   return writePem(certificate, key);
-}
-
-/** Generates an RSA key of 2048 bits: the private key as PKCS#8 PEM, the public key in OpenSSH format. */
-export async function generateKeyPair(comment = ''): Promise<{ privateKey: string; publicKey: string }> {
-  const { privateKey } = await promisify(generate)('rsa', { modulusLength: 2048 });
-  const { openssh } = await derivePublicKey(privateKey);
-  return {
-    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    publicKey: comment === '' ? openssh : `${openssh} ${comment}`,
-  };
 }

@@ -20,15 +20,16 @@ export interface KeyFiles {
   readonly fingerprint: string;
 }
 
-async function generate(type: KeyWish['type']): Promise<KeyObject> {
-  const make = promisify(generateKeyPair);
-  if (type === 'rsa') return (await make('rsa', { modulusLength: 3072 })).privateKey;
-  return (await make('ec', { namedCurve: 'P-256' })).privateKey;
+const generate = promisify(generateKeyPair);
+
+async function generateKey(type: KeyWish['type']): Promise<KeyObject> {
+  if (type === 'rsa') return (await generate('rsa', { modulusLength: 3072 })).privateKey;
+  return (await generate('ec', { namedCurve: 'P-256' })).privateKey;
 }
 
 /** Generates an RSA key of 3072 bits or an ECDSA key on nistp256. A passphrase encrypts it: bcrypt, then AES-256 in counter mode. */
 export async function makeKeyFiles({ type, comment, passphrase }: KeyWish): Promise<KeyFiles> {
-  const keyObject = await generate(type);
+  const keyObject = await generateKey(type);
   const { default: sshpk } = await import('sshpk');
   const key = sshpk.parsePrivateKey(keyObject.export({ type: 'pkcs8', format: 'pem' }).toString(), 'pkcs8');
   key.comment = comment;
@@ -39,4 +40,11 @@ export async function makeKeyFiles({ type, comment, passphrase }: KeyWish): Prom
     publicLine: `${openssh} ${comment}`,
     fingerprint: fingerprints.md5,
   };
+}
+
+/** Generates an RSA key of 2048 bits: the private key as PKCS#8 PEM, unencrypted, the public key in OpenSSH format. */
+export async function makePlainKey(comment: string): Promise<{ privateKey: string; publicKey: string }> {
+  const { privateKey } = await generate('rsa', { modulusLength: 2048 });
+  const { openssh } = await derivePublicKey(privateKey);
+  return { privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), publicKey: `${openssh} ${comment}` };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable, Transaction } from 'kysely';
-import { generateKeyPair } from '../../auth/authority.ts';
+import { makePlainKey } from '../../auth/make-key.ts';
 import { InvalidKeyError, readPublicKey } from '../../auth/public-key.ts';
 import { UsageError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
@@ -27,7 +27,7 @@ export interface AccountSeed {
 
 /** Generates a key, and writes its private half to a file. @returns the public half in OpenSSH format */
 export async function makeKey(login: string, keyFile: string): Promise<string> {
-  const { privateKey, publicKey } = await generateKeyPair(`${login}@local`);
+  const { privateKey, publicKey } = await makePlainKey(`${login}@local`);
   // Written under a random name and then renamed over an existing file: no link is followed.
   writePrivate(keyFile, privateKey);
   return publicKey;

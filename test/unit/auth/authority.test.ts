@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createAuthority, createServerCertificate, generateKeyPair } from '../../../src/auth/authority.ts';
+import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
+import { makePlainKey } from '../../../src/auth/make-key.ts';
 import { readPublicKey } from '../../../src/auth/public-key.ts';
 import { catchError, makeFolder, run, runOpenssl, writePrivate } from './witness.ts';
 
@@ -75,7 +76,7 @@ describe('the authority of the local service', () => {
 
 describe('making a key', () => {
   it('makes an RSA key that ssh-keygen reads', async () => {
-    const { privateKey, publicKey } = await generateKeyPair('demo');
+    const { privateKey, publicKey } = await makePlainKey('demo');
     const path = writePrivate(folder, 'seed', privateKey);
     expect(publicKey.endsWith(' demo')).toBe(true);
     expect(readPublicKey(publicKey)).toMatchObject({ type: 'rsa', bits: 2048 });
