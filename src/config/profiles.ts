@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { unlessNoEntry, UsageError } from '../base/errors.ts';
+import { lazily } from '../base/lazily.ts';
 import { withLock } from '../base/lock.ts';
 import { nearest } from '../base/nearest.ts';
 import { findConfigProblem } from '../base/private-files.ts';
@@ -76,15 +77,12 @@ function createAbsentError(name: string, names: readonly string[]): UsageError {
 export function openProfiles(configDir: string, refuse: (problem: string) => void = () => undefined): Profiles {
   const folder = `${configDir}/profiles`;
   const choice = `${configDir}/config.json`;
-  /** The result of checking the folder, once. Callers that need a profile report the problem. */
-  let examined: { problem: string | undefined } | undefined;
-  const findProblem = (): string | undefined => {
-    if (examined === undefined) {
-      examined = { problem: findConfigProblem(configDir) };
-      if (examined.problem !== undefined) refuse(examined.problem);
-    }
-    return examined.problem;
-  };
+  /** Checks the folder once. Callers that need a profile report the problem. */
+  const findProblem = lazily(() => {
+    const problem = findConfigProblem(configDir);
+    if (problem !== undefined) refuse(problem);
+    return problem;
+  });
   const fileOf = (name: string): string => {
     checkProfileName(name);
     const problem = findProblem();

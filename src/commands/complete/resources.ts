@@ -3,6 +3,7 @@ import { accountWord } from '../../lookup/resource.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { lookUp } from './sources.ts';
 
+/** The completion source of the members of each collection; undefined if no operation lists them. */
 const sources: Readonly<Record<Collection, string | undefined>> = {
   machines: undefined,
   users: 'user',
@@ -17,8 +18,8 @@ const sources: Readonly<Record<Collection, string | undefined>> = {
   networks: undefined,
 };
 
-/** Completion source for the members of a collection; undefined if no operation lists them. */
-export const memberSources: Readonly<Record<string, string | undefined>> = sources;
+/** `sources` for any word; undefined also if it is not a collection. */
+export const memberSources: ReadonlyMap<string, string | undefined> = new Map(Object.entries(sources));
 
 function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
   return candidates.map((each) => ({ ...each, value: head + each.value }));
@@ -28,7 +29,7 @@ function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
 function offerCollections(): Candidate[] {
   return collections.flatMap((name) => [
     { value: name, help: 'all of them' },
-    ...(memberSources[name] !== undefined ? [{ value: `${name}/`, help: 'one of them' }] : []),
+    ...(memberSources.get(name) !== undefined ? [{ value: `${name}/`, help: 'one of them' }] : []),
   ]);
 }
 
@@ -41,7 +42,7 @@ export async function listResources(question: Question): Promise<Candidate[]> {
   const [collection = '', member = '', below] = parts;
   if (parts.length === 1)
     return atHead(base, [...offerCollections(), ...(base === '' ? [{ value: accountWord, help: 'the account itself' }] : [])]);
-  const source = memberSources[collection];
+  const source = memberSources.get(collection);
   if (source === undefined) return [];
   if (below === undefined) return atHead(`${base}${collection}/`, await lookUp(source, { ...question, typed: member }));
   return collection === 'users' && parts.length === 3 ? [{ value: `${base}users/${member}/keys`, help: 'keys of the sub-user' }] : [];

@@ -36,7 +36,7 @@ async function listIds({ ask }: Question, collection: string): Promise<Candidate
 
 async function listMembers(question: Question, collection: string, typed: string): Promise<Candidate[]> {
   if (collection === 'images' || collection === 'policies') return await listIds(question, collection);
-  const source = memberSources[collection];
+  const source = memberSources.get(collection);
   return source === undefined ? [] : await lookUp(source, { ...question, typed });
 }
 

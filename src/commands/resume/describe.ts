@@ -26,6 +26,7 @@ function describeState({ runs, obstacle }: Unfinished): string {
   return obstacle === undefined ? 'interrupted' : 'not resumable';
 }
 
+/** Undefined if the total is not known. */
 function countLeft(all: number, done: number): number | undefined {
   return all > 0 ? Math.max(0, all - done) : undefined;
 }
@@ -37,9 +38,13 @@ function nameSource({ shown, sources }: Unfinished): string {
   return sources > 1 ? `${source} and ${sources - 1} more` : source;
 }
 
+function nameTarget({ shown }: Unfinished): string {
+  return shown[0]?.[1] ?? '';
+}
+
 /** A journal entry as a row. */
 export function describeUnfinished(entry: Unfinished): Row {
-  const { id, kind, command, shown, doneItems, doneBytes, items, bytes, began, updated, connection, cwd, obstacle } = entry;
+  const { id, kind, command, doneItems, doneBytes, items, bytes, began, updated, connection, cwd, obstacle } = entry;
   return {
     id,
     kind,
@@ -52,7 +57,7 @@ export function describeUnfinished(entry: Unfinished): Row {
     began: new Date(began).toISOString(),
     updated: new Date(updated).toISOString(),
     source: nameSource(entry),
-    target: shown[0]?.[1] ?? '',
+    target: nameTarget(entry),
     profile: connection.profile,
     account: connection.account,
     service: connection.service,
@@ -63,6 +68,6 @@ export function describeUnfinished(entry: Unfinished): Row {
 
 /** A journal entry in one line: `upload 3f2a90c1: /home/ann/photos -> /ann/stor/photos`. */
 export function summarize(entry: Unfinished): string {
-  const target = entry.shown[0]?.[1] ?? '';
+  const target = nameTarget(entry);
   return `${entry.kind} ${entry.id}: ${nameSource(entry)}${target === '' ? '' : ` -> ${target}`}`;
 }

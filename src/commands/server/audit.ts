@@ -9,11 +9,11 @@ import { readMoment } from '../stor/moment.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
 /** Delay between two queries with --follow, milliseconds. */
-const betweenLooks = 1000;
+const pollMs = 1000;
 
 function keepLooking({ interrupted }: Context['world']): () => Promise<boolean> {
   return async () => {
-    await pause(betweenLooks, interrupted);
+    await pause(pollMs, interrupted);
     return !interrupted.aborted;
   };
 }

@@ -11,7 +11,7 @@ import { pause } from '../../client/retry.ts';
  */
 
 /** Milliseconds between two checks for a reader of a pipe. */
-const betweenLooks = 50;
+const pollMs = 50;
 
 /** Bytes per read from a file that is not a pipe. */
 const chunkSize = 256 * 1024;
@@ -43,7 +43,7 @@ export async function openToWrite(file: string, signal: AbortSignal | undefined)
     } catch (error) {
       if (!isSystemError(error) || error.code !== 'ENXIO') throw error;
     }
-    await pause(betweenLooks, signal);
+    await pause(pollMs, signal);
     checkInterrupted(signal);
   }
 }

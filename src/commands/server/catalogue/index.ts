@@ -1,4 +1,5 @@
 import type { Catalogue, ImageUpload } from '../../../api/catalogue.ts';
+import { countOf } from '../../../base/count.ts';
 import { LocalError } from '../../../base/errors.ts';
 import { command, type Context } from '../../../cli/command.ts';
 import { flag, one, type Values } from '../../../cli/parameters.ts';
@@ -10,7 +11,6 @@ import { databaseOptions, readDatabase } from '../engines.ts';
 import { checkUploads, listUploads, readUpload } from './files.ts';
 import { planCatalogue, type CatalogueChange } from './plan.ts';
 import { readCatalogue } from './read.ts';
-import { countOf } from '../../../base/count.ts';
 
 const fileHelp = 'Document, YAML or JSON; - for stdin';
 
@@ -64,8 +64,10 @@ export const apply = command({
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
     const { document, database, changes } = await planFor(invocation, args.file);
-    if (changes.length === 0) note('Nothing to change');
-    if (changes.length === 0) return await showChanges(invocation, changes);
+    if (changes.length === 0) {
+      note('Nothing to change');
+      return await showChanges(invocation, changes);
+    }
     const uploads = listUploads(changes);
     const bytes = uploads.length === 0 ? undefined : await readBytes(invocation, options);
     if (options.dryRun) {
