@@ -38,25 +38,23 @@ export interface ListenOptions {
   readonly isBalancer?: ((address: string) => boolean) | undefined;
 }
 
-const keepAliveTime = 65_000;
-
-const largeChunks = 256 * 1024;
+const keepAliveMs = 65_000;
 
 const serverOptions: ServerOptions = {
   keepAlive: true,
-  keepAliveTimeout: keepAliveTime,
+  keepAliveTimeout: keepAliveMs,
   headersTimeout: 30_000,
   // How often the timeouts are checked.
   connectionsCheckingInterval: 5000,
   // Bodies may take any time as long as data arrives; pauses are detected where bodies are read.
   requestTimeout: 0,
-  highWaterMark: largeChunks,
+  highWaterMark: 256 * 1024,
   // `findFramingError` checks it: the response of Node.js would lack the body and the headers of errors.
   requireHostHeader: false,
 };
 
 /** Options of a server that reads up to twice the permitted bytes, so that longer headers get an error that names the limit. */
-function limitHeads(settings: ServiceSettings): ServerOptions {
+function limitHeaders(settings: ServiceSettings): ServerOptions {
   return { ...serverOptions, maxHeaderSize: 2 * (limitOf(settings, 'targetBytes') + limitOf(settings, 'headerBytes')) };
 }
 
@@ -125,7 +123,7 @@ function watchConnections(
   pool: ConnectionPool,
   addresses: ClientAddresses,
   { handle, tls, trusted = false, settings = {} }: ListenOptions,
-): Connections & { readonly takePlain: (socket: Socket) => void } {
+): Connections & { readonly takeSocket: (socket: Socket) => void } {
   const connections: Connections = { http: new WeakMap(), open: new Set(), isDraining: false };
   const mostWaiting = limitOf(settings, 'pipelinedRequests');
   const byPeer = new Map<string, PooledConnection>();
@@ -145,13 +143,13 @@ function watchConnections(
       if (byPeer.get(peer) === pooled) byPeer.delete(peer);
     });
   });
-  const take = (socket: Socket): void => {
+  const takeSocket = (socket: Socket): void => {
     const pooled = byPeer.get(describePeer(socket));
     if (pooled === undefined) socket.destroy();
     else addConnection(socket, pooled);
   };
-  server.prependListener('secureConnection', take);
-  return Object.assign(connections, { takePlain: take });
+  server.prependListener('secureConnection', takeSocket);
+  return Object.assign(connections, { takeSocket });
 }
 
 /** A server and its connections. */
@@ -168,28 +166,29 @@ export interface Watched {
 export function createSocketServer(options: ListenOptions, pool: ConnectionPool): Watched {
   const { isBalancer, log, settings = {} } = options;
   const addresses: ClientAddresses = new WeakMap();
-  const watched = createAnsweringServer(options, pool, addresses);
+  const watched = createHttpServer(options, pool, addresses);
   if (isBalancer === undefined) return watched;
   const limits = { patienceMs: limitOf(settings, 'handshakeMilliseconds'), mostWaiting: pool.limits.connections };
   return { ...watched, endWaiting: acceptProxied(watched.server, addresses, { isBalancer, log, ...limits }) };
 }
 
-function createAnsweringServer(options: ListenOptions, pool: ConnectionPool, addresses: ClientAddresses): Watched {
+/** Creates the server as if no load balancer were in front of it. */
+function createHttpServer(options: ListenOptions, pool: ConnectionPool, addresses: ClientAddresses): Watched {
   const { tls, settings = {} } = options;
   const handshakeTimeout = limitOf(settings, 'handshakeMilliseconds');
-  const heads = limitHeads(settings);
+  const httpOptions = limitHeaders(settings);
   if (tls === undefined) {
-    const server = createServer(heads);
+    const server = createServer(httpOptions);
     const connections = watchConnections(server, pool, addresses, options);
     answerRequests(server, options, connections);
     return { server, plain: undefined, connections };
   }
-  const server = createTlsServer({ ...heads, handshakeTimeout, cert: tls.certificate, key: tls.key });
-  const plain = createServer(heads);
+  const server = createTlsServer({ ...httpOptions, handshakeTimeout, cert: tls.certificate, key: tls.key });
+  const plain = createServer(httpOptions);
   splitPlainHttp(
     server,
     (socket) => {
-      connections.takePlain(socket);
+      connections.takeSocket(socket);
       if (!socket.destroyed) plain.emit('connection', socket);
     },
     handshakeTimeout,
