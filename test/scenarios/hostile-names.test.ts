@@ -83,6 +83,7 @@ test('a tree without end is given up at a depth of 1,000', async () => {
   closing.push(tree.close);
   for (const words of [
     ['stor', 'find', 'x'],
+    ['stor', 'ls', '--glob', 'x/**'],
     ['stor', 'du', 'x'],
     ['stor', 'rm', '-r', 'x', '-y'],
   ]) {

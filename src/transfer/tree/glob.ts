@@ -5,6 +5,7 @@ import { expandBraces } from './braces.ts';
 import { inspect } from '../inspect.ts';
 import { listEntries } from './list.ts';
 import { joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../path.ts';
+import { assertDepth } from './walk.ts';
 import { createMatcher } from './wildcard.ts';
 
 /**
@@ -47,6 +48,7 @@ async function* expandFrom(search: Search, directory: RemotePath, parts: readonl
   const { storage, classes } = search;
   const [part = '', ...rest] = parts;
   if (part === '**') {
+    assertDepth(directory, directory.path.split('/').length);
     // Matches the rest of the pattern in the directory itself and in each one below.
     if (rest.length > 0) yield* expandFrom(search, directory, rest);
     for await (const { name, type } of listEntries(storage, directory)) {

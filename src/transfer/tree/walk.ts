@@ -42,9 +42,11 @@ function checkName(name: string, directory: RemotePath): void {
   });
 }
 
-function tooDeep(path: RemotePath): NetworkError {
+/** @throws {NetworkError} for a directory that is so deep that its tree may be endless */
+export function assertDepth(path: RemotePath, depth: number): void {
+  if (depth < deepest) return;
   const shown = printRemotePath(path);
-  return new NetworkError(`the tree is more than ${deepest} directories deep: ${shown.slice(0, 100)}...`, { code: 'UnreadableReply' });
+  throw new NetworkError(`the tree is more than ${deepest} directories deep: ${shown.slice(0, 100)}...`, { code: 'UnreadableReply' });
 }
 
 /** A directory to be walked; the root has no entry. */
@@ -132,7 +134,7 @@ export async function* walkRemote(storage: StorageClient, root: RemotePath, opti
     const visit = { entry, path: joinPath(level.path, entry.name), rel: relOf(level, entry.name), depth, isLast };
     yield { kind: entry.type === 'object' ? 'object' : 'enter', ...visit };
     if (entry.type === 'object') continue;
-    if (depth >= deepest && depth < maxDepth) throw tooDeep(visit.path);
+    if (depth < maxDepth) assertDepth(visit.path, depth);
     if (depth < maxDepth && !prune(visit.rel)) levels.push(openLevel(visit, level));
     else yield { kind: 'leave', ...visit };
   }
