@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readAll, type ByteStream, type HttpResponse } from '../../api/message.ts';
+import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { ApiError } from '../../base/errors.ts';
 import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { readPeerImage } from './read-image.ts';
@@ -28,7 +29,9 @@ interface Address {
   secret: string;
 }
 
+/** @throws {UsageError} for a data directory that another user could have written */
 async function readAddress(dir: string): Promise<Address> {
+  assertOwnDataDirectory(dir);
   const { computeUrl, caFile } = JSON.parse(await readFile(join(dir, 'run.json'), 'utf8')) as { computeUrl: string; caFile?: string };
   const ca = computeUrl.startsWith('https:') && caFile !== undefined ? await readFile(caFile, 'utf8') : undefined;
   return { url: computeUrl, ca, secret: await readFile(secretFile(dir), 'utf8') };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -154,6 +154,18 @@ test('an origin that is deleted while the file is fetched is missed in the trans
   };
   const [status, code, text] = await refusedImport();
   expect([status, code, text]).toEqual([422, 'OriginIsNotActiveError', expect.stringContaining(`the origin ${origin} is missing`)]);
+});
+
+test('a data directory to which others can write is not asked: it could name any address', async () => {
+  let asked = 0;
+  answer = (_, response) => {
+    asked += 1;
+    send(response, { image: { ...image, content: null }, login: 'demo' });
+  };
+  chmodSync(dir, 0o777);
+  const response = await service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=west&id=${id}`);
+  chmodSync(dir, 0o700);
+  expect([response.status, response.text, asked]).toEqual([503, expect.stringContaining('is writable by other users'), 0]);
 });
 
 test('fields that only a later release knows are left out', async () => {
