@@ -44,7 +44,7 @@ export const serviceLimits = {
     help: 'Percentage of its memory up to which a gateway accepts requests; not a limit of cloud local',
   },
   openUploads: { default: 10_000, help: 'Open multipart uploads of an account (neither committed nor aborted)' },
-  uploadDays: { default: 3650, help: 'Days after which an open multipart upload is deleted with its parts' },
+  uploadDays: { default: 30, help: 'Days after its last part after which an open multipart upload is deleted with its parts' },
   finishedUploadDays: { default: 30, help: 'Days for which a committed or aborted multipart upload is remembered' },
   jobDays: { default: 365, help: 'Days after which only the files in its directory remain of a finished job' },
   auditDays: { default: 365, help: 'Days for which gateways keep the audit log' },

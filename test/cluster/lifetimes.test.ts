@@ -74,6 +74,9 @@ test('uploads, changes and jobs with all their rows, by the clock of the databas
       .where('target', '=', `/other/stor/${name}`)
       .execute();
   }
+  const touched = (await upload('other', 'touched')).json as { partsDirectory: string };
+  const signing = signAs('storage', service.otherKey, 'other');
+  await service.storage('PUT', `${touched.partsDirectory}/0`, { body: Buffer.from('x'), signing });
   await sql`update uploads set created = created - ${3 * day + 1000}`.execute(db);
   await upload('demo', 'young');
   await service.compute('POST', '/my/roles', { json: { name: 'young' } });
@@ -84,7 +87,12 @@ test('uploads, changes and jobs with all their rows, by the clock of the databas
   expect(await collectOnce()).toEqual([
     'removed as too old: uploads that nobody ended 1, records of finished uploads 1, rows of jobs 2501, changes in the audit log 1',
   ]);
-  expect(await listUploads()).toEqual(['/demo/stor/young created', '/other/stor/old done', '/other/stor/repeatable done']);
+  expect(await listUploads()).toEqual([
+    '/demo/stor/young created',
+    '/other/stor/old done',
+    '/other/stor/repeatable done',
+    '/other/stor/touched created',
+  ]);
   expect(await db.selectFrom('entries').select('name').where('parent', '=', partsDirectory).execute()).toEqual([]);
   expect(await listChanges()).toEqual(['createRole']);
   expect((await db.selectFrom('jobs').select('id').execute()).map(({ id }) => id)).toEqual(['young']);

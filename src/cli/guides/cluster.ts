@@ -194,7 +194,7 @@ export const cluster: Guide = {
               'Finished jobs',
               'A year; `--limit job-days=N`. Their inputs, outputs and errors stay as files in `/ACCOUNT/jobs/ID`, which every command then reads.',
             ],
-            ['Unfinished multipart uploads', 'Ten years; `--limit upload-days=N`. Their parts are removed with them.'],
+            ['Unfinished multipart uploads', '30 days after their last part; `--limit upload-days=N`. Their parts are removed with them.'],
             [
               'Finished multipart uploads',
               '30 days; `--limit finished-upload-days=N`. Their objects stay; until then a commit or an abort can be repeated.',

@@ -132,7 +132,7 @@ export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R
 
 /**
  * Aborts uploads that were never committed or aborted, and removes their parts: those of an account, or of all accounts.
- * @param before aborts uploads created earlier than this
+ * @param before aborts uploads that were created, and got their last part, earlier than this
  * @returns how many; 100 if there may be more
  */
 export async function giveUpOld(
@@ -145,7 +145,12 @@ export async function giveUpOld(
     .innerJoin('accounts', 'accounts.id', 'uploads.account')
     .select(['uploads.id', 'uploads.account', 'accounts.login'])
     .where('uploads.state', '<>', sql.lit('done'))
-    .where('uploads.created', '<', before);
+    .where('uploads.created', '<', before)
+    .where(({ not, exists, selectFrom }) => {
+      const prefix = sql`substr(uploads.id, 1, ${sql.lit(prefixLength)})`;
+      const directory = sql<string>`'/' || accounts.login || '/uploads/' || ${prefix} || '/' || uploads.id`;
+      return not(exists(selectFrom('entries').select('name').where('parent', '=', directory).where('mtime', '>=', before)));
+    });
   if (account !== undefined) query = query.where('uploads.account', '=', account.id);
   const rows = await query.limit(mostExpired).execute();
   for (const { id, account: owner, login } of rows) await giveUp({ store, now, account: { id: owner, login } }, { id }, () => undefined);

@@ -65,8 +65,12 @@ describe('advance', () => {
       204,
       'created',
     ]);
-    changeClock(clock, { advance: 3 * 24 * 60 * minute });
+    const limit = 3 * 24 * 60 * minute;
+    changeClock(clock, { advance: limit });
     expect((await send('PUT', `${partsDirectory}/1`, Buffer.from('x'))).status).toBe(204);
+    // The age counts from the last part.
+    changeClock(clock, { advance: limit });
+    expect(await readState()).toBe('created');
     changeClock(clock, { advance: 1 });
     expect(await send('PUT', `${partsDirectory}/2`, Buffer.from('x'))).toMatchObject({ status: 409, code: 'InvalidMultipartUploadState' });
     expect((await send('GET', `${partsDirectory}/state`)).json).toMatchObject({ state: 'done', result: 'aborted' });
