@@ -50,7 +50,7 @@ export const local: Guide = {
             'cloud --profile trial stor ls',
           ],
         },
-        '`cloud local snapshot restore` restores a snapshot, and `cloud local reset` the state after the first start. Both work while the services run: requests wait, and connections, addresses, keys, clock and faults stay. Snapshots are in the data directory, and survive a reset of running services.',
+        '`cloud local snapshot restore` restores a snapshot, also if the database was damaged or lost, and `cloud local reset` the state after the first start. Both work while the services run: requests wait, and connections, addresses, keys, clock and faults stay. Snapshots are in the data directory, and survive a reset of running services.',
         'A fork has the accounts, keys and certificate authority of the original. Its folder is below `forks` beside the default data directory unless `--to` names another. Later changes of one do not affect the other, and each can be removed without the other. `cloud local stop`, `status` and `reset` take the folder of the fork as `--data`.',
       ],
     },

@@ -74,7 +74,7 @@ export async function foldDatabase(dir: string): Promise<void> {
 /** Atomically replaces the database of a directory, which nobody has open, with the folded database of another directory. */
 export function replaceDatabase(from: string, to: string): void {
   const [file, log] = databaseFiles;
-  // The log is empty since the database was closed, unless that is damaged; beside another database it would be taken for that database's log.
-  rmSync(join(to, log), { force: true });
+  // Empty or absent since the database was closed, unless that is damaged. Beside another database they would be applied to that.
+  for (const name of [log, `${file}-journal`]) rmSync(join(to, name), { force: true });
   renameSync(join(from, file), join(to, file));
 }
