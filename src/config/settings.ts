@@ -225,8 +225,8 @@ export function resolveSettings(inputs: SettingInputs): Sources {
 /** Base directories of relative file names. */
 export interface FilePlaces {
   readonly home: string;
-  /** The current directory, for options and the environment. */
-  readonly cwd: string;
+  /** The current directory, for options and the environment; called when needed, because it may not exist any more. */
+  readonly cwd: () => string;
   /** The folder of the profiles, for settings of a profile. */
   readonly profiles: string;
 }
@@ -236,7 +236,7 @@ export function locateFiles(sources: Sources, { home, cwd, profiles }: FilePlace
   for (const name of ['keyFile', 'ca'] as const) {
     const found = sources[name];
     if (found === undefined || found.value === '' || found.value.startsWith('/')) continue;
-    const base = found.source.startsWith('profile ') ? profiles : cwd;
+    const base = found.source.startsWith('profile ') ? profiles : cwd();
     found.value = resolve(base, found.value.replace(/^~(?=\/|$)/, home));
   }
   return sources;

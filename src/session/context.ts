@@ -12,6 +12,7 @@ import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
 import { createNotices } from './voice.ts';
+import { quietly } from '../base/errors.ts';
 import { lazily } from '../base/lazily.ts';
 import { writeNote, type NoteKind } from '../output/notes.ts';
 import { describeUnused, type World } from '../base/world.ts';
@@ -69,13 +70,15 @@ function chooseInputs(profiles: Context['profiles'], { env }: World, globals: Gl
 /** The journal of unfinished work, with the settings that its resumption needs. */
 async function openJournalOf(context: Context, inputs: () => SettingInputs): Promise<Journal> {
   const { world, state, settings, resumed } = context;
+  // Work whose paths are all whole needs no current directory.
+  const cwd = () => quietly(() => world.cwd, '/');
   const [{ openJournal }, { describeConnection }] = await Promise.all([import('../config/journal.ts'), import('./resumed.ts')]);
   return openJournal({
     state,
     pid: world.pid,
     now: world.now,
-    cwd: () => world.cwd,
-    connection: () => describeConnection(inputs(), settings(), { account: context.account, cwd: world.cwd }),
+    cwd,
+    connection: () => describeConnection(inputs(), settings(), { account: context.account, cwd: cwd() }),
     resumed,
   });
 }
@@ -133,7 +136,7 @@ export function createContext(
 
   const inputs = lazily(() => chooseInputs(profiles, world, globals, given));
   const settings = lazily((): Sources =>
-    locateFiles(resolveSettings(inputs()), { home: world.home, cwd: world.cwd, profiles: `${paths.config}/profiles` }),
+    locateFiles(resolveSettings(inputs()), { home: world.home, cwd: () => world.cwd, profiles: `${paths.config}/profiles` }),
   );
   const identity = lazily(() => resolveIdentity(inputs()));
   const connections = createConnections({

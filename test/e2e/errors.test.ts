@@ -251,6 +251,11 @@ describe('the command line', () => {
   test('a current directory that was removed matters to relative paths only', async () => {
     const line = (words: string): string => `mkdir -p gone && cd gone && rmdir ../gone && cloud ${words}`;
     expect((await user.shell(line('--version'))).code).toBe(0);
+    const put = `stor put -q ${join(user.home, 'kept')} kept`;
+    const done = await user.shell(
+      `echo kept >kept; ${line(`${put} && cloud keys list -o name >/dev/null && cloud stor cp -q kept copied && cloud stor cat copied`)}`,
+    );
+    expect(done).toMatchObject({ code: 0, stdout: 'kept\n', stderr: expect.not.stringContaining('cloud') as string });
     const { code, stderr } = await user.shell(line('keys create key.pub --url https://localhost:1 --account demo'));
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^cloud keys create .*: the current directory does not exist any more$/mu)]);
   });

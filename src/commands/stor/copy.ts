@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { some, type Arguments } from '../../cli/parameters.ts';
-import { UsageError, withHint } from '../../base/errors.ts';
+import { quietly, UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Output } from '../../output/kinds.ts';
@@ -40,7 +40,9 @@ async function assertNotLocal(
 ): Promise<void> {
   const [source] = sources;
   const [word = ''] = words;
-  if (source === undefined || words.length > 1 || !existsSync(resolvePath(world, word)) || (await inspect(storage, source))) return;
+  // Where the current directory was deleted, there is no local file of this name.
+  const isLocal = quietly(() => existsSync(resolvePath(world, word)), false);
+  if (source === undefined || words.length > 1 || !isLocal || (await inspect(storage, source))) return;
   const verb = isFolder(resolvePath(world, word)) ? 'cp -r' : 'cp';
   const to = isRemote(target) ? target : `stor:${target}`;
   throw withHint(missing(source), `to copy the local file: cloud stor ${verb} ${quoteShell(word)} ${quoteShell(to)}`);

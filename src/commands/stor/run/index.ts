@@ -97,7 +97,7 @@ export const run = command({
   },
   run: async (invocation) => {
     const { args, options, world } = invocation;
-    const file = resolvePath(world, args.file);
+    const file = args.file === '-' ? '-' : resolvePath(world, args.file);
     if (args.file !== '-') checkPlan(file);
     const comesOnce = args.file === '-' || !statSync(file).isFile();
     const open = (): Promise<Input> =>
