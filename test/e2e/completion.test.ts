@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -133,6 +134,18 @@ function testCompletion(shell: keyof typeof installations): void {
     const found = await offer(typed);
     for (const word of words) expect(found).toContain(word);
     for (const word of others) expect(found).not.toContain(word);
+  });
+
+  it('with an empty HOME looks for profiles in no folder that can exist', () => {
+    const script = resolve(import.meta.dirname, '../../completions', { bash: 'cloud.bash', zsh: '_cloud', fish: 'cloud.fish' }[shell]);
+    const line = shell === 'fish' ? '__cloud_config' : '_cloud_config; echo $config';
+    const words = [
+      ...(shell === 'fish' ? ['--no-config'] : []),
+      '-c',
+      `source ${script} 2>/dev/null; ${shell === 'fish' ? 'set HOME ""' : 'HOME='}; ${line}`,
+    ];
+    const folder = execFileSync(shell, words, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: sandbox.home } });
+    expect(folder).toBe('/dev/null/.config/cloud\n');
   });
 
   // fish leaves it to itself what it offers again, and bash shows no descriptions.

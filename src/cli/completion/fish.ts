@@ -96,9 +96,10 @@ function __cloud_ask_beside_files
     __cloud_ask path
 end
 
-# The folder of profiles and aliases.
+# The folder of profiles and aliases; without HOME, one that cannot exist.
 function __cloud_config
-    set -l config $HOME/.config
+    set -l config /dev/null/.config
+    test -n "$HOME"; and set config $HOME/.config
     string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
     set config $config/cloud
     string match -q '/*' -- "$CLOUD_HOME"; and set config $CLOUD_HOME/config

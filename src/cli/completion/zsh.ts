@@ -37,10 +37,10 @@ _cloud_text() {
   return 1
 }
 
-# Sets config to the folder of profiles and aliases.
+# Sets config to the folder of profiles and aliases; without HOME, to one that cannot exist.
 _cloud_config() {
   config=\${XDG_CONFIG_HOME:-}
-  [[ $config == /* ]] || config=$HOME/.config
+  [[ $config == /* ]] || config=\${HOME:-/dev/null}/.config
   if [[ \${CLOUD_HOME:-} == /* ]]; then config=$CLOUD_HOME/config; else config+=/cloud; fi
 }
 
