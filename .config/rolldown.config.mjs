@@ -110,7 +110,7 @@ const groups = [
     'transfer/local/(links|source|walk)',
     'transfer/upload/(find-upload|multipart|quick|unfinished|upload)',
     'transfer/download/(download|ranges)',
-    'commands/stor/(engine|monitor|recorder|show)',
+    'commands/stor/(engine|monitor|recorder|show|tally|transfer-options)',
   ),
   // Commands of `stor` that act on many files: `find`, `rm`, `get`, `put`, `sync`, `cp`, `mv`.
   group(

@@ -11,7 +11,7 @@ import { baseName, joinPath, printRemotePath, quoteRemotePath, readTargetPath } 
 import { runOrdered } from '../../base/parallel.ts';
 import { tryAgain } from '../../transfer/retry.ts';
 import { commitUpload, createUpload, listParts, partsDirectory, type UploadPlace } from '../../transfer/upload/parts.ts';
-import { createTally } from '../stor/engine.ts';
+import { createTally } from '../stor/tally.ts';
 import { chooseHeaders, declaredOfUploads, storeOptions } from '../stor/headers.ts';
 
 /** Number of uploads whose state is requested concurrently. */

@@ -6,7 +6,9 @@ import { downloadObject } from '../../transfer/download/download.ts';
 import { openRange, type ByteRange } from '../../transfer/download/open-range.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import type { RemotePath } from '../../transfer/path.ts';
-import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { createEngine } from './engine.ts';
+import { createTally, type Tally } from './tally.ts';
+import { transferOptions } from './transfer-options.ts';
 import { listOption, readAllNames, readingNames } from './names.ts';
 
 /** Streams objects one after the other. One that fails is reported, and the next ones follow. */

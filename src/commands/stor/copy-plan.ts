@@ -7,7 +7,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
-import type { Tally } from './engine.ts';
+import type { Tally } from './tally.ts';
 import { requireThere } from './paths.ts';
 
 /** An object that gets another name. */

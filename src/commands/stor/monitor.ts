@@ -3,7 +3,7 @@ import { createContradiction } from '../../base/errors.ts';
 import { canDraw } from '../../output/bottom-lines.ts';
 import type { ProgressMode } from '../../output/progress.ts';
 import { silent, type Monitor } from '../../transfer/engine.ts';
-import type { TransferValues } from './engine.ts';
+import type { TransferValues } from './transfer-options.ts';
 
 /** The progress display of a command's transfers. */
 export interface Display {

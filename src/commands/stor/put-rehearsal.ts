@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { checkPrecondition, hasCondition } from '../../transfer/precondition.ts';
-import type { Tally } from './engine.ts';
+import type { Tally } from './tally.ts';
 import { explainCondition, explainParent } from './paths.ts';
 import { nameStep, prepareNamed, type PutValues, type Step } from './put-step.ts';
 import { rehearseFolder, rehearseInFolder, rehearseObject, rehearseSteps, type Rehearsed } from './rehearse.ts';

@@ -4,7 +4,7 @@ import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
 import { mayPass } from '../../transfer/retry.ts';
-import type { Tally } from './engine.ts';
+import type { Tally } from './tally.ts';
 
 /** Minimum size in bytes of a single transfer that is recorded; smaller ones take too little time. */
 const worthNoting = 8 * 1024 * 1024;

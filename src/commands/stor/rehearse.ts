@@ -7,7 +7,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { assertParent, inspectIfAllowed, type Folder } from '../../transfer/tree/folders.ts';
 import { showRows } from '../../cli/rows.ts';
-import type { Tally } from './engine.ts';
+import type { Tally } from './tally.ts';
 import { explainParent } from './paths.ts';
 
 /** An option of every command that may store, write or remove many things. */

@@ -22,7 +22,9 @@ import {
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
-import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { createEngine } from './engine.ts';
+import { createTally, type Tally } from './tally.ts';
+import { transferOptions } from './transfer-options.ts';
 import { filterOptions, hasFilter, readFilter, takesRoot } from './filters.ts';
 import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
 import { listFirstNames } from './nesting.ts';

@@ -7,7 +7,8 @@ import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { changeRoleTags } from '../../transfer/tree/role-tags.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
-import { chooseParallel, createTally, type Tally } from './engine.ts';
+import { createTally, type Tally } from './tally.ts';
+import { chooseParallel } from './transfer-options.ts';
 import { missing, requireThere } from './paths.ts';
 import { dryRunOption } from './rehearse.ts';
 

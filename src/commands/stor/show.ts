@@ -6,7 +6,9 @@ import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { InterruptedError } from '../../base/errors.ts';
 import { createRecorder, recordOne, recordWork } from './recorder.ts';
-import { createEngine, createTally, type Tally, type TransferValues } from './engine.ts';
+import { createEngine } from './engine.ts';
+import { createTally, type Tally } from './tally.ts';
+import type { TransferValues } from './transfer-options.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { showRows, wantsRows } from '../../cli/rows.ts';
 

@@ -3,7 +3,7 @@ import { duration, filePath, flag, type Values } from '../../cli/parameters.ts';
 import { kebab } from '../../config/settings.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { backupDirOption } from './backup-dir.ts';
-import { transferOptions } from './engine.ts';
+import { transferOptions } from './transfer-options.ts';
 import { filterOptions } from './filters.ts';
 import { guardOptions } from './guard.ts';
 import { linkKnownOption } from './link-known.ts';

@@ -10,7 +10,7 @@ import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { humanOption } from './directory.ts';
-import { createTally, type Tally } from './engine.ts';
+import { createTally, type Tally } from './tally.ts';
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readingNames, readNames } from './names.ts';
 import { inspectRoot } from './paths.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseParallel } from '../../../src/commands/stor/engine.ts';
+import { chooseParallel } from '../../../src/commands/stor/transfer-options.ts';
 
 const mebibyte = 1024 * 1024;
 

@@ -11,7 +11,7 @@ import { openToRead } from '../../../transfer/local/named-pipe.ts';
 import { assertPlanned, createInsideCheck, isRemoval, readHead, type PlanHead } from '../../../transfer/sync/plan.ts';
 import { runSteps } from '../../../transfer/sync/run-steps.ts';
 import { printLocation, readStep, type Step } from '../../../transfer/sync/steps.ts';
-import { chooseParallel, transferOptions } from '../engine.ts';
+import { chooseParallel, transferOptions } from '../transfer-options.ts';
 import { runLines } from './lines.ts';
 import { nameMemory } from '../remember.ts';
 import { runTransfers } from '../show.ts';

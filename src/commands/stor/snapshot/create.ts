@@ -4,7 +4,7 @@ import { printRemotePath, quoteRemotePath, readRemotePath } from '../../../trans
 import { createSnapshot } from '../../../transfer/snapshot/create.ts';
 import { locateHome, splitSnapshotName } from '../../../transfer/snapshot/place.ts';
 import { createTagKeeper } from '../../../transfer/tree/keep-tags.ts';
-import { transferOptions } from '../engine.ts';
+import { transferOptions } from '../transfer-options.ts';
 import { runTransfers } from '../show.ts';
 
 /** The default name of a snapshot, which sorts by time. */
