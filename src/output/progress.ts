@@ -1,4 +1,5 @@
 import { longestTimer } from '../base/clock.ts';
+import type { Monitor, Ticket } from '../base/monitor.ts';
 import type { OutputStream } from '../base/world.ts';
 import { createBottomLines } from './bottom-lines.ts';
 import { escapeControl } from './escape.ts';
@@ -18,15 +19,6 @@ interface Running {
   kept: number;
 }
 
-/** Receives the progress of one transfer. */
-interface Ticket {
-  expect(bytes: number): void;
-  move(bytes: number): void;
-  /** Adds bytes that an earlier run has moved. */
-  keep(bytes: number): void;
-  end(outcome: 'done' | 'failed' | 'skipped'): void;
-}
-
 /** How progress is shown: at the bottom of a terminal (`bar`), as a line at intervals (`plain`), or not at all. */
 export type ProgressMode = 'bar' | 'plain' | 'none';
 
@@ -44,11 +36,7 @@ export interface ProgressOptions {
 }
 
 export interface Progress {
-  readonly monitor: {
-    expect(files: number, bytes: number): void;
-    readonly countAfterMs: number | undefined;
-    begin(label: string, size: number | undefined): Ticket;
-  };
+  readonly monitor: Monitor;
   /** Erases the display while other text is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
   /** Removes the display and prints a summary of the transfers. */

@@ -1,7 +1,8 @@
 import { readClock } from '../../base/clock.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
-import { createThrottle, silent, type Engine, type Monitor } from '../../transfer/engine.ts';
+import { createThrottle, silent, type Engine } from '../../transfer/engine.ts';
+import type { Monitor } from '../../base/monitor.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { checkPartSize } from '../../transfer/upload/multipart.ts';
 import { readCount } from '../../config/settings.ts';

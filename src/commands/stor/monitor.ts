@@ -2,7 +2,8 @@ import type { Context } from '../../cli/command.ts';
 import { createContradiction } from '../../base/errors.ts';
 import { canDraw } from '../../output/bottom-lines.ts';
 import type { ProgressMode } from '../../output/progress.ts';
-import { silent, type Monitor } from '../../transfer/engine.ts';
+import { silent } from '../../transfer/engine.ts';
+import type { Monitor } from '../../base/monitor.ts';
 import type { TransferValues } from './transfer-options.ts';
 
 /** The progress display of a command's transfers. */

@@ -2,7 +2,7 @@ import type { Context } from '../../cli/command.ts';
 import { checkInterrupted, InterruptedError, isOfAccess, NetworkError, PartialError, setHint } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
-import type { Monitor, Ticket } from '../../transfer/engine.ts';
+import type { Monitor, Ticket } from '../../base/monitor.ts';
 import { mayPass } from '../../transfer/retry.ts';
 import type { Tally } from './tally.ts';
 

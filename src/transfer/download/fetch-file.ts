@@ -5,7 +5,8 @@ import { describeFetched, isWorthless, worthKeeping, writeObject, type Fetched, 
 import { lacks } from '../abilities.ts';
 import { isSmall, writeSmallObject } from './write-small-object.ts';
 import { closeBody } from '../close-body.ts';
-import { trackTransfer, type Engine, type Ticket } from '../engine.ts';
+import { trackTransfer, type Engine } from '../engine.ts';
+import type { Ticket } from '../../base/monitor.ts';
 import { findLeft, hasUnfinished, lookAt } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';

@@ -14,7 +14,8 @@ import {
 } from './beginning.ts';
 import { readObject, type Opened } from './download.ts';
 import { closeBody } from '../close-body.ts';
-import { countMoves, type Engine, type Ticket } from '../engine.ts';
+import { countMoves, type Engine } from '../engine.ts';
+import type { Ticket } from '../../base/monitor.ts';
 import { writeChunks, writeSize } from '../local/file-writer.ts';
 import type { Hasher } from '../hashing.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';

@@ -1,7 +1,8 @@
 import { closeSync, ftruncateSync, lstatSync, rmSync, writeSync } from 'node:fs';
 import { checkInterrupted, InterruptedError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
-import { countMoves, type Engine, type Ticket } from '../engine.ts';
+import { countMoves, type Engine } from '../engine.ts';
+import type { Ticket } from '../../base/monitor.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
 import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
 import { findData } from '../local/sparse.ts';

@@ -13,7 +13,8 @@ import {
 } from 'node:fs';
 import type { ByteStream } from '../../api/message.ts';
 import { describeSystemError, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
-import type { Engine, Ticket } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import type { Ticket } from '../../base/monitor.ts';
 import { isSameState, readState, type FileState } from './file-state.ts';
 import { openToRead } from './named-pipe.ts';
 

@@ -1,5 +1,6 @@
 import { readClock } from '../../base/clock.ts';
-import { countMoves, type Engine, type Ticket } from '../engine.ts';
+import { countMoves, type Engine } from '../engine.ts';
+import type { Ticket } from '../../base/monitor.ts';
 import type { RemotePath } from '../path.ts';
 import { mayTryAgain } from '../retry.ts';
 import { readWholeFile, watchBytes, type FileSource, type Watched } from '../local/source.ts';
