@@ -216,6 +216,8 @@ describe('the command line', () => {
     [['keys', 'list', '--columns', 'nmae'], 'no field "nmae"; did you mean "name"?'],
     [['keys', 'list', '--timeout', 'soon'], '"soon" is not a duration'],
     [['account', 'update'], 'nothing to change', 'give a field: cloud account update --help'],
+    [['stor', 'get'], 'missing argument PATH', 'name a path, or read paths from a file'],
+    [['stor', 'cat'], 'missing argument PATH', 'name a path, or read paths from a file'],
     [['stor', 'put', 'nothing-here', 'x'], 'nothing-here: no such file or directory'],
     [['stor', 'ls', 'a/../b'], '"." and ".." are not names in the object storage'],
     [['api', 'my'], '"my" does not begin with a slash'],

@@ -31,6 +31,7 @@ function describePhases(phases: unknown): string {
 
 export const list = listCommand({
   summary: 'List the jobs of the account',
+  description: 'A table has the newest job first. Other formats have the order of the service unless --sort says otherwise.',
   aliases: ['ls'],
   options: {
     state: choice('Filter by state; live is queued or running', ['running', 'live', 'queued', 'done'], { placeholder: 'STATE' }),

@@ -32,7 +32,7 @@ import { declareGet, getOnce, readFiles } from './get-once.ts';
 import { chooseFiles, isFolder } from './local-places.ts';
 import { monitorTransfers } from './monitor.ts';
 import { noTargetDirectory, noteNested } from './nesting.ts';
-import { assertDirectory, listOption, readAllNames, readingNames, readNames } from './names.ts';
+import { assertDirectory, createMissingPath, listOption, readAllNames, readingNames, readNames } from './names.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { createTreeMemory, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers, type Transfers } from './show.ts';
@@ -170,7 +170,7 @@ function readTarget(
   hasList: boolean,
 ): { sources: readonly string[]; local: string | undefined } {
   const last = words.at(-1) ?? '';
-  if (words.length === 0) throw new UsageError('missing argument PATH');
+  if (words.length === 0) throw createMissingPath();
   if (words.length === 1 && !hasList) return { sources: words, local: recursive ? world.cwd : undefined };
   if (last === '-' && recursive)
     throw new UsageError('a tree cannot be written to stdout', {

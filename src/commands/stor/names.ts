@@ -66,6 +66,10 @@ export async function expandWord({ storage, account }: Context, word: string, fo
   return { paths, isMatch };
 }
 
+export function createMissingPath(): UsageError {
+  return new UsageError('missing argument PATH', { hint: 'name a path, or read paths from a file or stdin: --paths-from FILE' });
+}
+
 /** The arguments, and the names in `--paths-from`. @throws {UsageError} when there are neither arguments nor a list */
 export async function listWords(
   context: Context,
@@ -75,8 +79,7 @@ export async function listWords(
   const form = chooseForm(values);
   const named = words.map((word) => ({ word, form }));
   if (values.pathsFrom === undefined) {
-    if (words.length === 0)
-      throw new UsageError('missing argument PATH', { hint: 'or read paths from a file or stdin: --paths-from FILE' });
+    if (words.length === 0) throw createMissingPath();
     return named;
   }
   const list = await readList(context, values.pathsFrom);
