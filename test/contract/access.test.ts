@@ -148,7 +148,8 @@ async function addPerson(identity: Identity, index: number): Promise<void> {
 const members = new Map<string, object[]>(roles.map(({ name }) => [name, []]));
 
 beforeAll(async () => {
-  service = await createTestService({ now: () => noon });
+  // A database has a clock of its own, by which uploads grow old.
+  service = await createTestService({ now: () => noon, settings: { serviceLimits: { uploadDays: 100_000 } } });
   await addPerson(identities[0] ?? { name: '', kind: 'owner', member: [], byDefault: false }, 0);
   owner = async (name, method, target, sending = {}) => {
     const headers = { ...signatures.get('the account')?.[name], ...sending.headers };
