@@ -69,7 +69,7 @@ beforeAll(() => {
 }, 300_000);
 
 it('a release has a tag, and packages that can be verified as the README says; it is made once, and of what is committed', () => {
-  const [, line = ''] = /Verify any of them with `(.+?)`/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
+  const [, line = ''] = /Verify those you have with `(.+?)`/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
   const deb = basename(findFile(released, '.deb'));
   const sbom = `cloud-${version}.cdx.json`;
   const verified = execFileSync('bash', ['-c', line], { cwd: released, encoding: 'utf8' });
