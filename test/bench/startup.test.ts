@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { median, report } from '../support/figures.ts';
@@ -72,6 +72,32 @@ const starts: readonly Start[] = [
   { name: 'completion, from the cache', words: ['__complete', 'image', 'ub'], most: 1.6 },
 ];
 
+/** What a script has to do for the same answer, with the modules of Node.js alone: no profile, no checks, no table. */
+const script = `
+const { createPrivateKey, sign } = require('node:crypto');
+const { readFileSync } = require('node:fs');
+const { get } = require('node:https');
+const [url, ca, keyFile, keyId] = process.argv.slice(2);
+const date = new Date().toUTCString();
+const signature = sign('sha256', Buffer.from(date), createPrivateKey(readFileSync(keyFile))).toString('base64');
+const authorization = 'Signature keyId="' + keyId + '",algorithm="rsa-sha256" ' + signature;
+get(url, { ca: readFileSync(ca), headers: { date, authorization, 'accept-version': '*' } }, (response) => {
+  process.exitCode = response.statusCode === 200 ? 0 : 1;
+  response.pipe(process.stdout);
+});
+`;
+
+/** The whole command and the script, in turn. */
+function measureBesideScript(): { ours: number; script: number } {
+  const { computeUrl, caFile, keyFile, keyId, account } = user.local;
+  const file = join(user.home, 'request.cjs');
+  writeFileSync(file, script);
+  const words = [file, `${computeUrl}/${account}/images`, caFile, keyFile, `/${account}/keys/${keyId}`];
+  const times: { ours: number; script: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) times.push({ script: time(words), ours: time([program, 'images', 'list']) });
+  return { ours: median(times.map(({ ours }) => ours)), script: median(times.map((each) => each.script)) };
+}
+
 test('start-up', { timeout: 300_000 }, async () => {
   expect(user.env['NODE_EXTRA_CA_CERTS']).toBeUndefined();
   const { length } = await user.json<object[]>('images', 'list');
@@ -91,4 +117,11 @@ test('start-up', { timeout: 300_000 }, async () => {
       ...(most !== undefined && { most }),
     });
   }
+  const { ours, script: theirs } = measureBesideScript();
+  report('bench', {
+    name: `the same beside a script with node:https (Node.js ${release})`,
+    ours: `${ours.toFixed(0)} ms`,
+    theirs: `script: ${theirs.toFixed(0)} ms`,
+    ratio: ours / theirs,
+  });
 });
