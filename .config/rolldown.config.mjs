@@ -55,7 +55,7 @@ const groups = [
   group(
     'start',
     '(main|run|signals|streams)',
-    'base/(build|clock|errors|is-record|lazily|nearest|quote|redact|split-list|world)',
+    'base/(build|clock|error-copies|errors|is-record|lazily|nearest|quote|redact|split-list|world)',
     'commands/index',
     'cli/(exact-arguments|tree|globals|parameters|plain-line|synonyms)',
     'session/curl',

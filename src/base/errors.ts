@@ -182,27 +182,6 @@ export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefin
   }
 }
 
-/** A copy of the error with other hints, and with another message if one is passed. */
-export function withHint(error: ApiError, hint: Details['hint'], message = error.message): ApiError {
-  const { status, code, requestId, errors } = error;
-  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
-}
-
-/** The same error with other hints. */
-export function setHints(error: CloudError, hints: readonly string[]): CloudError {
-  return Object.create(error, { hints: { value: hints, enumerable: true } }) as CloudError;
-}
-
-/** The same error with another first hint. */
-export function setHint(error: CloudError, hint: string): CloudError {
-  return setHints(error, [hint, ...error.hints.slice(1)]);
-}
-
-/** The same error with one hint more. */
-export function addHint(error: CloudError, hint: string): CloudError {
-  return setHints(error, [...error.hints, hint]);
-}
-
 /** The hints of an error, each on one line: a line break in a hint is part of a name. */
 function describeHints({ hints }: CloudError): { hint?: string } {
   const lines = hints.map((hint) => hint.replaceAll('\n', '\\n'));

@@ -1,4 +1,5 @@
-import { CloudError, InterruptedError, setHints, UsageError } from '../base/errors.ts';
+import { setHints } from '../base/error-copies.ts';
+import { CloudError, InterruptedError, UsageError } from '../base/errors.ts';
 import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
 import type { Context } from './command.ts';

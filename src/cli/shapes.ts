@@ -1,6 +1,7 @@
 import { andThen } from '../base/iterate.ts';
 import type { Field } from '../api/fields.ts';
-import { ApiError, withHint } from '../base/errors.ts';
+import { withHint } from '../base/error-copies.ts';
+import { ApiError } from '../base/errors.ts';
 import { record, records, type ColumnsOf, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { createAttempts } from './attempts.ts';
 import { command, type Command, type Context, type Described, type Example, type Invocation } from './command.ts';

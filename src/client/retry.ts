@@ -1,5 +1,6 @@
 import { longestTimer } from '../base/clock.ts';
-import { ApiError, withHint } from '../base/errors.ts';
+import { withHint } from '../base/error-copies.ts';
+import { ApiError } from '../base/errors.ts';
 import { isTransient, isUnsent, timedOut } from '../http/network-error.ts';
 
 /** When a request is retried. */

@@ -1,6 +1,7 @@
 import type { Context } from '../cli/command.ts';
 import { encodePart } from '../client/request.ts';
-import { UsageError, withHint, type ApiError } from '../base/errors.ts';
+import { withHint } from '../base/error-copies.ts';
+import { UsageError, type ApiError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 
 /** A path as the user typed it, and its service. */

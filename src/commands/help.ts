@@ -7,7 +7,8 @@ import { printCommandHelp, printGroupHelp, printOptionTopic, printRootHelp, prin
 import { optionTopics, some, type Option, type Options, type OptionTopic } from '../cli/parameters.ts';
 import { kebab } from '../config/settings.ts';
 import { findCommand, findNoun, loadNouns, type Found } from '../cli/tree.ts';
-import { setHint, UsageError } from '../base/errors.ts';
+import { setHint } from '../base/error-copies.ts';
+import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { record, text, type Output, type Row } from '../output/kinds.ts';
 import { wrap } from '../output/width.ts';

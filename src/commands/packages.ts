@@ -5,7 +5,8 @@ import { filtersOf, readFilters } from '../cli/filters.ts';
 import { adviseOnName, findNamed } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
 import type { ColumnsOf } from '../output/kinds.ts';
-import { isMissing, withHint } from '../base/errors.ts';
+import { withHint } from '../base/error-copies.ts';
+import { isMissing } from '../base/errors.ts';
 
 /** Finds a package by name, id or the beginning of its id. */
 export async function findPackage({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<Package> {

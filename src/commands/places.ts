@@ -2,7 +2,8 @@ import { compute } from '../api/compute.ts';
 import { group } from '../cli/command.ts';
 import { adviseOnName, createAbsentError } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import { isMissing, withHint } from '../base/errors.ts';
+import { withHint } from '../base/error-copies.ts';
+import { isMissing } from '../base/errors.ts';
 
 interface Place {
   name: string;

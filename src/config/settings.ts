@@ -151,6 +151,12 @@ export const preferences = [
   'defaultColumns',
   'defaultParallel',
 ] as const satisfies readonly SettingName[];
+
+/** The preferences among the values of settings. */
+export function pickPreferences(values: SettingInputs['options']): SettingInputs['options'] {
+  return Object.fromEntries(preferences.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+}
+
 export const settingNames = Object.keys(settings) as SettingName[];
 
 /** The settings that a profile may contain. */
@@ -264,13 +270,4 @@ export function readCount({ value, source }: Sourced): number {
     throw new UsageError(`${source}: "${value}" is not a whole number`, { hint: option && `such as ${option} 4` });
   }
   return Number(value);
-}
-
-/** Reads a value; a usage error gets the option or variable that the value is from. */
-export function naming<T>(source: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof UsageError ? new UsageError(`${source}: ${error.message}`, { hint: error.hints, cause: error }) : error;
-  }
 }

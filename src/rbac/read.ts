@@ -1,5 +1,6 @@
 import type { Context } from '../cli/command.ts';
 import { readRecord } from '../cli/from.ts';
+import { naming } from '../base/error-copies.ts';
 import { UsageError } from '../base/errors.ts';
 import { document, type RbacDocument } from './document.ts';
 import { readResource } from '../lookup/resource.ts';
@@ -28,20 +29,11 @@ function readTags(
     if (!Array.isArray(list) || !list.every((role): role is string => typeof role === 'string')) {
       throw new UsageError(`${file}: ${part}.${path}: must be a list of names of roles`);
     }
-    return [readPath(`${file}: ${part}`, path, parse), [...new Set(list)].toSorted()];
+    return [naming(`${file}: ${part}`, () => parse(path)), [...new Set(list)].toSorted()];
   });
   const twice = findTwice(read.map(([path]) => path));
   if (twice !== undefined) throw new UsageError(`${file}: ${part}: "${twice}" is given twice`);
   return Object.fromEntries(read);
-}
-
-function readPath(place: string, path: string, parse: (path: string) => string): string {
-  try {
-    return parse(path);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${place}: ${error.message}`, { hint: error.hints, cause: error });
-  }
 }
 
 function readTagPath(path: string, account: string): string {

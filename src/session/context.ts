@@ -7,7 +7,7 @@ import { findPaths, type Paths } from '../config/paths.ts';
 import { collectInputs, openProfiles, type Profile } from '../config/profiles.ts';
 import type { Entry, Journal } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
-import { locateFiles, preferences, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
+import { locateFiles, pickPreferences, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
@@ -26,11 +26,6 @@ function refuseFolder(world: World, name: string, problem: string, asJson: boole
   refused.set(world, told);
   if (!told.has(name)) writeNote(world.stderr, 'warning', describeUnused(name, problem), asJson);
   told.add(name);
-}
-
-/** The settings on the command line that do not identify a service or user. */
-function pickPreferences(options: SettingInputs['options']): SettingInputs['options'] {
-  return Object.fromEntries(preferences.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
 }
 
 /** How a command reports on stderr. */
@@ -71,7 +66,7 @@ function chooseInputs(profiles: Context['profiles'], { env }: World, globals: Gl
 async function openJournalOf(context: Context, inputs: () => SettingInputs): Promise<Journal> {
   const { world, state, settings, resumed } = context;
   // Work whose paths are all whole needs no current directory.
-  const cwd = () => quietly(() => world.cwd, '/');
+  const cwd = (): string => quietly(() => world.cwd, '/');
   const [{ openJournal }, { describeConnection }] = await Promise.all([import('../config/journal.ts'), import('./resumed.ts')]);
   return openJournal({
     state,

@@ -1,3 +1,4 @@
+import { setHint, withHint } from '../base/error-copies.ts';
 import {
   ApiError,
   CloudError,
@@ -6,11 +7,9 @@ import {
   isSystemError,
   LocalError,
   NotFoundError,
-  setHint,
   quietly,
   unlessMissing,
   UsageError,
-  withHint,
 } from '../base/errors.ts';
 import { adviseOnFile } from '../base/absent-file.ts';
 import { quoteShell } from '../base/quote.ts';

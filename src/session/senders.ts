@@ -1,6 +1,7 @@
 import { readClock } from '../base/clock.ts';
 import type { Paths } from '../config/paths.ts';
-import { naming, readFlag, type Sourced, type Sources } from '../config/settings.ts';
+import { naming } from '../base/error-copies.ts';
+import { readFlag, type Sourced, type Sources } from '../config/settings.ts';
 import { openCache } from '../config/cache.ts';
 import { lazily } from '../base/lazily.ts';
 import { UsageError } from '../base/errors.ts';

@@ -8,7 +8,8 @@ import { askSecret, canAsk } from '../cli/prompt.ts';
 import type { Paths } from '../config/paths.ts';
 import type { State } from '../config/state.ts';
 import { readCount, readFlag, type Sources } from '../config/settings.ts';
-import { isSystemError, KeyError, setHints, type ApiError } from '../base/errors.ts';
+import { setHints } from '../base/error-copies.ts';
+import { isSystemError, KeyError, type ApiError } from '../base/errors.ts';
 import type { World } from '../base/world.ts';
 
 /** Name of the remembered header forms in `State`. */

@@ -29,10 +29,14 @@ export function explainFailure({ id, name, version, error }: Image): LocalError 
 }
 
 /** The states from which an image can still get to a state that comes only early in its life. */
-const earlier: Readonly<Record<string, readonly string[]>> = { creating: [], unactivated: ['creating'], failed: ['creating'] };
+const earlier: ReadonlyMap<string, readonly string[]> = new Map([
+  ['creating', []],
+  ['unactivated', ['creating']],
+  ['failed', ['creating']],
+]);
 
 function mayCome(wanted: string, current: string): boolean {
-  return Object.hasOwn(earlier, wanted) ? earlier[wanted]?.includes(current) === true : current !== 'failed';
+  return earlier.get(wanted)?.includes(current) ?? current !== 'failed';
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/command.ts';
-import { addHint, CloudError, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
+import { addHint } from '../../base/error-copies.ts';
+import { CloudError, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 

@@ -6,7 +6,8 @@ import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/named.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { isMissing, NetworkError, NotFoundError, unlessMissing, UsageError, withHint } from '../../base/errors.ts';
+import { withHint } from '../../base/error-copies.ts';
+import { isMissing, NetworkError, NotFoundError, unlessMissing, UsageError } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { isUuid } from '../../base/uuid.ts';
 

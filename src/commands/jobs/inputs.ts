@@ -2,6 +2,7 @@ import type { ByteStream } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin } from '../../cli/input.ts';
 import { sliceList } from '../../base/batches.ts';
+import { naming } from '../../base/error-copies.ts';
 import { InterruptedError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, type NameForm } from '../../transfer/tree/glob.ts';
@@ -40,13 +41,7 @@ async function* readStdin({ account, world }: JobContext, stream: ByteStream): A
   let number = 0;
   const readLine = (text: string): string[] => {
     number += 1;
-    if (text === '') return [];
-    try {
-      return [readInputPath(text, account)];
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: error.hints, cause: error });
-    }
+    return text === '' ? [] : [naming(`stdin, line ${number}`, () => readInputPath(text, account))];
   };
   const { streamLineLists } = await import('../../cli/lines.ts');
   try {

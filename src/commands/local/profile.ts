@@ -5,7 +5,7 @@ import { writePrivate } from '../../base/private-files.ts';
 import { hasDatabase } from '../../base/data-directory.ts';
 import type { Context } from '../../cli/command.ts';
 import { readJsonFile } from '../../config/files.ts';
-import { preferences, type SettingName } from '../../config/settings.ts';
+import { pickPreferences, type SettingName } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Running, RunningAccount } from './running.ts';
 
@@ -91,7 +91,8 @@ function readAddresses({ computeUrl, storUrl, caFile }: Running): Partial<Record
 
 /** Gives the profiles of accounts that an earlier start added the addresses of this one: their accounts and keys are in its data. */
 function moveProfiles({ profiles }: Pick<Context, 'profiles'>, running: Running, name: string): void {
-  for (const each of profiles.list().filter((other) => other.startsWith(`${name}-`))) {
+  const added = new Set((running.accounts ?? []).map(({ account }) => accountProfileOf(name, account)));
+  for (const each of profiles.list().filter((other) => other.startsWith(`${name}-`) && !added.has(other))) {
     const { account = '', keyFile = '', ca: _, ...kept } = profiles.read(each).values;
     if (each !== accountProfileOf(name, account) || !keyFile.startsWith(`${running.dataDir}/`)) continue;
     profiles.write({ name: each, values: { ...kept, account, keyFile, ...readAddresses(running) } });
@@ -107,7 +108,7 @@ function writeProfile(
 ): void {
   const kept = profiles.exists(name) ? profiles.read(name).values : {};
   const values: Partial<Record<SettingName, string>> = {
-    ...Object.fromEntries(preferences.flatMap((each) => (kept[each] === undefined ? [] : [[each, kept[each]]]))),
+    ...pickPreferences(kept),
     account,
     ...readAddresses(running),
     keyId,

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../cli/command.ts';
 import { canAsk } from '../../cli/prompt.ts';
-import { ApiError, CloudError, LocalError, UsageError, withHint } from '../../base/errors.ts';
+import { withHint } from '../../base/error-copies.ts';
+import { ApiError, CloudError, LocalError, UsageError } from '../../base/errors.ts';
 import { readUserFile, writePrivate } from '../../base/private-files.ts';
 import { printText } from '../../rbac/yaml.ts';
 

@@ -3,7 +3,8 @@ import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts
 import { finishChanges } from '../../cli/rows.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { changeMade, pollUntil } from '../../cli/wait.ts';
-import { ApiError, isMissing, LocalError, withHint } from '../../base/errors.ts';
+import { withHint } from '../../base/error-copies.ts';
+import { ApiError, isMissing, LocalError } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import { bytes, record, records, text } from '../../output/kinds.ts';
 import type { Change } from '../../rbac/change.ts';

@@ -1,7 +1,8 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { filePath, flag, withTopic } from '../../cli/parameters.ts';
-import { ApiError, createContradiction, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
+import { withHint } from '../../base/error-copies.ts';
+import { ApiError, createContradiction, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, isPattern, type NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';

@@ -2,7 +2,8 @@ import type { StorageClient } from '../../client/client.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
-import { ApiError, withHint } from '../../base/errors.ts';
+import { withHint } from '../../base/error-copies.ts';
+import { ApiError } from '../../base/errors.ts';
 import { isRootDirectory, parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 
 /** The error for a path that does not exist. */

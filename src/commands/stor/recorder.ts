@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/command.ts';
-import { checkInterrupted, InterruptedError, isOfAccess, NetworkError, PartialError, setHint } from '../../base/errors.ts';
+import { setHint } from '../../base/error-copies.ts';
+import { checkInterrupted, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../base/monitor.ts';

@@ -2,23 +2,14 @@ import { command, type Context } from '../../cli/command.ts';
 import { flag, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { ApiError, LocalError, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
+import { withHint } from '../../base/error-copies.ts';
+import { ApiError, LocalError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { type Row } from '../../output/kinds.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { silent, type Engine } from '../../transfer/engine.ts';
-import type { NameForm } from '../../transfer/tree/glob.ts';
-import { inspect } from '../../transfer/inspect.ts';
-import {
-  isRootDirectory,
-  joinPath,
-  parentOf,
-  printRemotePath,
-  quoteRemotePath,
-  readRemotePath,
-  type RemotePath,
-} from '../../transfer/path.ts';
+import { isRootDirectory, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
@@ -26,70 +17,12 @@ import { createEngine } from './engine.ts';
 import { createTally, type Tally } from './tally.ts';
 import { transferOptions } from './transfer-options.ts';
 import { filterOptions, hasFilter, readFilter, takesRoot } from './filters.ts';
-import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
+import { changingNames, listOption, listWords } from './names.ts';
 import { listFirstNames } from './nesting.ts';
 import { createRecorder, recordWork, type Recorder } from './recorder.ts';
+import { dropCovered, findTargets, look, type Target } from './remove-targets.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { showRows } from '../../cli/rows.ts';
-
-interface Target {
-  readonly path: RemotePath;
-  readonly type: 'directory' | 'object';
-  /** When the target was inspected, by the service's clock. */
-  readonly seen: number;
-}
-
-interface Wanted extends NameValues {
-  readonly missingOk: boolean;
-  readonly recursive: boolean;
-}
-
-async function look({ storage }: Pick<Context, 'storage'>, path: RemotePath): Promise<Target | undefined> {
-  const found = await inspect(storage, path);
-  return found && { path, type: found.type, seen: Date.parse(found.headers['date'] ?? '') };
-}
-
-async function findTargets(
-  context: Context,
-  words: Awaited<ReturnType<typeof listWords>>,
-  { missingOk, recursive }: Wanted,
-  tally: Tally,
-): Promise<Target[]> {
-  const targets = [];
-  for (const { word, form } of words) {
-    const found = await tally.prepare(word, async () => {
-      const there = [];
-      for (const path of await findPaths(context, word, form, missingOk)) {
-        const target = await look(context, path);
-        if (target) there.push(target);
-        else if (!missingOk) throw await explainMissing(context, path, word, recursive ? 'rm -r' : 'rm');
-      }
-      return there;
-    });
-    targets.push(...(found ?? []));
-  }
-  return targets;
-}
-
-/** The paths of an argument; with `missingOk` a pattern may match none. */
-async function findPaths(context: Context, word: string, form: NameForm, missingOk: boolean): Promise<RemotePath[]> {
-  try {
-    return (await expandWord(context, word, form)).paths;
-  } catch (error) {
-    if (missingOk && error instanceof NotFoundError) return [];
-    throw error;
-  }
-}
-
-/** Removes duplicates; with `recursive` also targets that are removed with a directory above them. */
-function dropCovered(targets: readonly Target[], recursive: boolean): Target[] {
-  const found = new Map(targets.map((target) => [printRemotePath(target.path), target]));
-  const isCovered = (path: RemotePath): boolean => {
-    const above = parentOf(path);
-    return above !== undefined && (found.get(printRemotePath(above))?.type === 'directory' || isCovered(above));
-  };
-  return [...found.values()].filter(({ path }) => !recursive || !isCovered(path));
-}
 
 function describe(targets: readonly Target[], recursive: boolean, isFiltered: boolean): string {
   const inside = isFiltered ? ' (only entries that the filters select)' : ' and everything in it';

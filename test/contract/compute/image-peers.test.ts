@@ -83,7 +83,7 @@ test.each<[name: string, answer: (path: string, response: ServerResponse) => voi
     'sent no image that this release can read',
   ],
   [
-    'a size that is no number',
+    'a size that is not a number',
     sent({ image: { ...image, files: '[{"size":"many"}]' }, login: 'demo' }),
     'sent no image that this release can read',
   ],

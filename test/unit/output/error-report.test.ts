@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { addHint, ApiError, explain, UsageError, type Explanation } from '../../../src/base/errors.ts';
+import { addHint } from '../../../src/base/error-copies.ts';
+import { ApiError, explain, UsageError, type Explanation } from '../../../src/base/errors.ts';
 import { reportError } from '../../../src/output/error-report.ts';
 import type { Format } from '../../../src/output/kinds.ts';
 import { createCapture } from './capture.ts';
