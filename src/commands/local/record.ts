@@ -102,7 +102,7 @@ export const record = command({
     removeLeftPartials(file, world);
     const upstreams = { compute: invocation.forward('compute'), storage: invocation.forward('storage') };
     const { createRecorder } = await import('../../server/recording/recorder.ts');
-    const folder = makeFolder(paths, world, 'recordings');
+    const folder = await makeFolder(paths, world, 'recordings');
     const partial = `${file}.${world.pid}-${randomUUID().slice(0, 8)}.partial`;
     try {
       const recorder = createRecorder({

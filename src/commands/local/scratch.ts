@@ -21,7 +21,7 @@ import { isAlive, type World } from '../../base/world.ts';
 import type { Paths } from '../../config/paths.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { findHolder } from './holder.ts';
-import { findProcess, stopProcess, uninterrupted } from './stop.ts';
+import { findProcess, killProcess, stopProcess, uninterrupted } from './stop.ts';
 
 /** Data directories of temporary services, and the template that they are copied from. */
 
@@ -41,18 +41,22 @@ function copyTree(from: string, to: string): void {
 }
 
 /** Removes folders of killed runs. The name of a folder begins with the id of the process that owns it. */
-function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasService: boolean): void {
+async function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasService: boolean): Promise<void> {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
     const age = world.now() - (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
     const isUsed = isAlive(world, Number(name.split('.')[0])) && (!hasService || age < openingTime || findHolder(path) !== undefined);
     if (isUsed) continue;
-    // What cannot be removed waits for the next run.
-    quietly(() => {
-      for (const { pid, dataDir } of listStarted(join(path, homeName, 'data')))
-        if (findHolder(dataDir, pid) === pid) world.kill(pid, dataDir.startsWith(`${path}/`) ? 'SIGKILL' : 'SIGTERM');
+    try {
+      for (const { pid, dataDir } of listStarted(join(path, homeName, 'data'))) {
+        if (findHolder(dataDir, pid) !== pid) continue;
+        if (dataDir.startsWith(`${path}/`)) await killProcess(uninterrupted(world), pid);
+        else world.kill(pid, 'SIGTERM');
+      }
       rmSync(path, { recursive: true, force: true, maxRetries: 5 });
-    }, undefined);
+    } catch {
+      // What cannot be removed waits for the next run.
+    }
   }
 }
 
@@ -92,24 +96,24 @@ export async function endStarted(world: Pick<World, 'kill' | 'now'>, home: strin
 const unwritable: ReadonlySet<string> = new Set(['EACCES', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
 /** Creates a folder for a command's temporary files: in the data folder, or where that cannot be written in a temporary one. */
-export function makeFolder(
+export async function makeFolder(
   paths: Pick<Paths, 'data'>,
   world: Pick<World, 'kill' | 'now' | 'pid'>,
   kind: 'recordings' | 'runs' | 'seeds',
-): string {
+): Promise<string> {
   try {
-    return makeOwnFolder(paths, world, kind);
+    return await makeOwnFolder(paths, world, kind);
   } catch (error) {
     if (!isSystemError(error) || !unwritable.has(error.code ?? '')) throw error;
     return mkdtempSync(join(tmpdir(), `cloud-${kind}-`));
   }
 }
 
-function makeOwnFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | 'now' | 'pid'>, kind: string): string {
+async function makeOwnFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | 'now' | 'pid'>, kind: string): Promise<string> {
   const all = join(paths.data, kind);
   makeFolders(all, 0o700);
   assertOwnDataDirectory(all);
-  removeOld(all, world, kind === 'runs');
+  await removeOld(all, world, kind === 'runs');
   const folder = join(all, `${world.pid}.${randomUUID()}`);
   makeFolders(folder, 0o700);
   return folder;
@@ -140,7 +144,7 @@ export async function makeScratch(
   world: Pick<World, 'kill' | 'now' | 'pid'>,
   make: ((dataDir: string) => Promise<void>) | undefined,
 ): Promise<string> {
-  const dataDir = makeFolder(paths, world, 'runs');
+  const dataDir = await makeFolder(paths, world, 'runs');
   if (!make) return dataDir;
   const template = join(paths.data, `${templatePrefix}${build.version}-${build.commit}`);
   if (!existsSync(template) && !dataDir.startsWith(`${paths.data}/`)) {

@@ -48,7 +48,7 @@ async function seedFixtures(invocation: Context, dataDir: string, source: string
   const lines = readFixtures(resolvePath(world, source));
   checkData(dataDir);
   const running = await findRunning(world, dataDir);
-  const home = makeFolder(paths, world, 'seeds');
+  const home = await makeFolder(paths, world, 'seeds');
   try {
     if (running !== undefined) await putFixtures(world, lines, actAs(invocation, running, home));
     else {

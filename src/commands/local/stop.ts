@@ -58,16 +58,16 @@ export function uninterrupted({ kill, now }: Omit<Stopping, 'interrupted'>): Sto
 
 /** Ends a service and waits for its process; returns false if it had to be killed. @throws {WaitError} if it runs even then */
 export async function stopProcess(world: Stopping, pid: number): Promise<boolean> {
-  const isGone = (): boolean => hasEnded(world, pid);
-  for (const [signal, time] of [
-    ['SIGTERM', stopTime],
-    ['SIGKILL', killTime],
-  ] as const) {
-    sendSignal(world, pid, signal);
-    if (await waitUntil(world, time, isGone)) return signal === 'SIGTERM';
-    if (world.interrupted.aborted) break;
-  }
+  sendSignal(world, pid, 'SIGTERM');
+  if (await waitUntil(world, stopTime, () => hasEnded(world, pid))) return true;
+  if (!world.interrupted.aborted && (await killProcess(world, pid))) return false;
   throw new WaitError(`process ${pid} still runs`, { hint: 'run cloud local stop again, or check the process' });
+}
+
+/** Kills a process and waits for its end: until then it finishes what it was writing. Returns false if it still runs. */
+export async function killProcess(world: Stopping, pid: number): Promise<boolean> {
+  sendSignal(world, pid, 'SIGKILL');
+  return await waitUntil(world, killTime, () => hasEnded(world, pid));
 }
 
 function sendSignal(world: Pick<World, 'kill'>, pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {

@@ -1,4 +1,6 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -30,5 +32,32 @@ test('templates of other releases are removed 30 days after their last use', asy
   place(own, 31);
   await makeScratch({ data }, world, make);
   expect(Date.now() - statSync(join(data, own)).mtimeMs).toBeLessThan(day);
+  rmSync(data, { recursive: true });
+});
+
+test('what a killed run leaves is removed after the services that it started have ended', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'cloud-scratch-'));
+  const ended = spawn('true');
+  await once(ended, 'exit');
+  const left = join(data, 'runs', `${ended.pid}.left`);
+  const fork = join(left, 'fork');
+  for (const folder of [fork, join(left, 'home/data/started')]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(join(fork, 'cloud.db'), '');
+  const holder = spawn('sh', ['-c', 'exec 3< "$0/cloud.db"; echo open; exec sleep 60', fork], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await once(holder.stdout, 'data');
+  writeFileSync(join(left, 'home/data/started', String(holder.pid)), fork, { mode: 0o600 });
+  let isThereUntilItEnds: boolean | undefined;
+  const kill = (pid: number, signal?: string | number): void => {
+    if (signal !== 'SIGKILL') return void process.kill(pid, signal);
+    // A process ends some time after the signal.
+    setTimeout(() => {
+      isThereUntilItEnds = existsSync(fork);
+      process.kill(pid, signal);
+    }, 50);
+  };
+  const isEnded = once(holder, 'exit');
+  await makeScratch({ data }, { kill, now: Date.now, pid: process.pid }, undefined);
+  await isEnded;
+  expect([isThereUntilItEnds, existsSync(left)]).toEqual([true, false]);
   rmSync(data, { recursive: true });
 });
