@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, readdirSync, rmSync, statSync, type Dirent } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, statSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
@@ -9,6 +9,7 @@ import { wantsRows } from '../../cli/rows.ts';
 import { bytes, record, type Output } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
+import { removeFolder } from './scratch.ts';
 import { dataDirOf, dataOption } from './service.ts';
 import { control } from './control.ts';
 import { checkData, isServed } from './state.ts';
@@ -135,7 +136,7 @@ export const reset = command({
     if (!isRunning) assertNothingForeign(dataDir);
     if (!options.yes) await confirm(world, `Delete all data in ${dataDir}?`);
     if (isRunning) await control(dataDir, 'reset', {});
-    else rmSync(dataDir, { recursive: true });
+    else await removeFolder(dataDir);
     note(isRunning ? 'The services have the state of their first start' : `Deleted ${dataDir}`);
     return show(isRunning ? 'reset' : 'deleted');
   },

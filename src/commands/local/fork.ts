@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -12,6 +12,7 @@ import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from './limits.ts';
 import { checkProfile, writeProfiles } from './profile.ts';
 import type { Running } from './running.ts';
+import { removeFolder } from './scratch.ts';
 import { dataDirOf, dataOption, readIsolation, serveOptions } from './service.ts';
 import { describeStarted, launch, startedFields } from './start.ts';
 import { checkData, copyData } from './state.ts';
@@ -69,7 +70,7 @@ export const fork = command({
         );
         return running;
       } catch (error) {
-        rmSync(target, { recursive: true, force: true });
+        await removeFolder(target);
         throw error;
       }
     };

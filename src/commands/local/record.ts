@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, openSync, readdirSync, readSync, renameSync, rmSync, closeSync } from 'node:fs';
+import { existsSync, lstatSync, openSync, readdirSync, readSync, renameSync, closeSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { quietly, UsageError } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ import { many, one, size } from '../../cli/parameters.ts';
 import { settingNames, type SettingName } from '../../config/settings.ts';
 import type { Recorder } from '../../server/recording/recorder.ts';
 import { describeEnvironment } from './environment.ts';
-import { makeFolder } from './scratch.ts';
+import { makeFolder, removeFolder } from './scratch.ts';
 import { countOf } from '../../base/count.ts';
 
 /** Maximum size of a recorded response body without --body-limit, bytes. */
@@ -137,7 +137,7 @@ export const record = command({
       return { kind: 'none', exitCode };
     } finally {
       removeQuietly(partial);
-      rmSync(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     }
   },
   examples: [

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
@@ -9,7 +9,7 @@ import { homeVariable } from '../../config/paths.ts';
 import type { LocalService } from '../../server/local.ts';
 import { describeEnvironment } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
-import { endStarted, homeName, makeHome, makeScratch } from './scratch.ts';
+import { endStarted, homeName, makeHome, makeScratch, removeFolder } from './scratch.ts';
 import { announce, controlVariable, dataDirOf, describeRunning, openService, serveOptions } from './service.ts';
 import { copyData } from './state.ts';
 
@@ -117,7 +117,7 @@ export const run = command({
           if (ended.status === 'rejected') warn(ended.reason instanceof Error ? ended.reason.message : String(ended.reason));
       }
     } finally {
-      rmSync(dataDir, { recursive: true, force: true });
+      await removeFolder(dataDir);
       close();
     }
   },

@@ -1,16 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, utimesSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
@@ -40,6 +30,14 @@ function copyTree(from: string, to: string): void {
   }
 }
 
+/**
+ * Removes a folder of services. What they have started may still be removing files of it; then rmSync ends half-way without an error on
+ * Node.js 24 and 26.
+ */
+export async function removeFolder(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 5 });
+}
+
 /** Removes folders of killed runs. The name of a folder begins with the id of the process that owns it. */
 async function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasService: boolean): Promise<void> {
   for (const name of readdirSync(folder)) {
@@ -53,7 +51,7 @@ async function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, has
         if (dataDir.startsWith(`${path}/`)) await killProcess(uninterrupted(world), pid);
         else world.kill(pid, 'SIGTERM');
       }
-      rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+      await removeFolder(path);
     } catch {
       // What cannot be removed waits for the next run.
     }
@@ -125,12 +123,12 @@ const longestUnused = 30 * 24 * 3_600_000;
 const templatePrefix = 'template-';
 
 /** Removes the templates of releases that are used no more. */
-function removeOldTemplates(data: string, now: number): void {
+async function removeOldTemplates(data: string, now: number): Promise<void> {
   for (const name of readdirSync(data).filter((each) => each.startsWith(templatePrefix))) {
     const path = join(data, name);
     const { mtimeMs = Infinity } = lstatSync(path, { throwIfNoEntry: false }) ?? {};
     // What cannot be removed waits for the next release.
-    if (mtimeMs < now - longestUnused) quietly(() => rmSync(path, { recursive: true, force: true }), undefined);
+    if (mtimeMs < now - longestUnused) await removeFolder(path).catch(() => undefined);
   }
 }
 
@@ -152,7 +150,7 @@ export async function makeScratch(
     return dataDir;
   }
   if (!existsSync(template)) {
-    removeOldTemplates(paths.data, world.now());
+    await removeOldTemplates(paths.data, world.now());
     await makeTemplate(template, `${dataDir}.template`, make);
   }
   assertOwnDataDirectory(template);
@@ -170,6 +168,6 @@ async function makeTemplate(template: string, folder: string, make: (dataDir: st
     renameSync(folder, template);
   } catch {
     // Another run has created the template meanwhile, with the same content.
-    rmSync(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   }
 }

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { maybe } from '../../cli/parameters.ts';
@@ -8,7 +7,7 @@ import { controlVariable, dataDirOf, dataOption } from './service.ts';
 import { describeOwnSettings } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
 import { findRunning, type Running, type RunningAccount } from './running.ts';
-import { makeFolder } from './scratch.ts';
+import { makeFolder, removeFolder } from './scratch.ts';
 import { changeState, checkData } from './state.ts';
 
 const columns = ['images', 'packages', 'instances'];
@@ -61,7 +60,7 @@ async function seedFixtures(invocation: Context, dataDir: string, source: string
       }
     }
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    await removeFolder(home);
   }
   note(`Added ${source}`);
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
@@ -9,6 +9,7 @@ import { createPaint, colourEnabled } from '../../output/colour.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { makeTemporaryKey } from '../rsa-key.ts';
 import { readRunFile } from './running.ts';
+import { removeFolder } from './scratch.ts';
 
 /** One step of the tour: its title, the command line as a user would type it, and a check of its output. */
 interface Step {
@@ -150,7 +151,7 @@ export const tour = command({
       }
     } finally {
       if (started) await runLine('cloud local stop', folder, env, invocation);
-      rmSync(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     }
     world.stdout.stream.write(`\n${paint.green('Everything works.')} To start services that keep running: cloud local start\n`);
     return undefined;
