@@ -1,0 +1,86 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openClusterStore } from '../../src/server/store/postgres/open.ts';
+import { createDatabase } from '../support/cluster-database.ts';
+import { createTestService, type TestService } from '../support/service.ts';
+
+/** The folder of a cluster's contents is full: 507, nothing acknowledged is lost, nothing is half there, and all goes on when there is room. */
+
+const mebibyte = 1024 ** 2;
+const [unshare, ...apart] = ['unshare', '--user', '--map-root-user', '--mount', 'bash', '-c'] as const;
+const mountSmall = 'mount -t tmpfs -o size=16m tmpfs "$0"';
+const probe = spawnSync(unshare, [...apart, mountSmall, '/mnt'], { encoding: 'utf8' });
+const cannot = probe.status === 0 ? undefined : probe.stderr.trim();
+if (cannot !== undefined) process.stdout.write(`a full disk of contents cannot be made here: ${cannot}\n`);
+
+describe.skipIf(cannot !== undefined)('while the disk of the contents is full', () => {
+  let service: TestService;
+  const ends: (() => unknown)[] = [];
+  /** The disk as it is seen from here. */
+  let small = '';
+  beforeAll(async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'cloud-full-'));
+    ends.push(() => rm(dir, { recursive: true, force: true }));
+    // Whose mount it is.
+    const holder = spawn(unshare, [...apart, `${mountSmall} && echo ready && exec sleep 300`, dir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    ends.push(() => holder.kill('SIGKILL'));
+    await once(holder.stdout, 'data');
+    small = `/proc/${holder.pid}/root${dir}`;
+    const { url, drop } = await createDatabase();
+    ends.push(drop);
+    service = await createTestService({ open: () => openClusterStore({ database: url, bytes: join(small, 'bytes') }) });
+    ends.push(() => service.close());
+  });
+  afterAll(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+
+  const stor = (method: string, name: string, sent = {}) => service.storage(method, `/demo/stor/${name}`, sent);
+  const listFiles = (): string[] =>
+    readdirSync(join(small, 'bytes'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .toSorted();
+
+  test('writes get 507, small ones and reads go on, nothing half stays, and all is well when there is room', async () => {
+    const before = randomBytes(100_000);
+    expect((await stor('PUT', 'before', { body: before })).status).toBe(204);
+    const upload = await service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/parts' } });
+    const { partsDirectory } = JSON.parse(upload.text) as { partsDirectory: string };
+    const files = listFiles();
+    try {
+      writeFileSync(join(small, 'filler'), Buffer.alloc(32 * mebibyte));
+    } catch {
+      // Until nothing more goes in.
+    }
+    for (const size of [40_000, 900_000, 4 * mebibyte]) {
+      for (const [method, path] of [
+        ['PUT', '/demo/stor/new'],
+        ['PUT', '/demo/stor/before'],
+        ['PUT', `${partsDirectory}/0`],
+      ] as const) {
+        const { status, code, text } = await service.storage(method, path, { body: randomBytes(size) });
+        expect([path, size, status, code, text]).toEqual([path, size, 507, 'NotEnoughSpace', expect.not.stringContaining(small)]);
+      }
+    }
+    // Small contents are rows of the database, which has room.
+    expect((await stor('PUT', 'small', { body: randomBytes(5000) })).status).toBe(204);
+    expect(before.equals((await stor('GET', 'before')).bytes)).toBe(true);
+    expect((await stor('GET', 'new')).status).toBe(404);
+    expect(listFiles()).toEqual(files);
+
+    rmSync(join(small, 'filler'));
+    const after = randomBytes(4 * mebibyte);
+    expect((await stor('PUT', 'before', { body: after })).status).toBe(204);
+    expect(after.equals((await stor('GET', 'before')).bytes)).toBe(true);
+    expect((await service.storage('PUT', `${partsDirectory}/0`, { body: after })).status).toBe(204);
+  });
+});
