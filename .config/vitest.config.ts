@@ -37,6 +37,48 @@ const shared = { isolate: false };
 const shortLived = { maxWorkers: 6, execArgv: ['--no-opt', '--initial-old-space-size=512'] };
 /** What measures must not be disturbed by others. */
 const alone = { fileParallelism: false };
+/**
+ * Proofs that measure neither time nor memory, and wait for processes of their own most of the time: two at once. In the long form one
+ * after the other, because they write their figures into one table.
+ */
+const together = [
+  'access-answers',
+  'bad-input',
+  'command-faults',
+  'conformance',
+  'damaged-cache',
+  'documents',
+  'durability',
+  'examples',
+  'find-exec',
+  'histories',
+  'history-driver',
+  'hostile-scripts',
+  'images-pipeline',
+  'jobs-service',
+  'killed-jobs',
+  'large-download',
+  'linearizability',
+  'local-module',
+  'moved-clock',
+  'network-families',
+  'nightly',
+  'odd-trees',
+  'operations',
+  'peers',
+  'plain-service',
+  'plans',
+  'policy-agreement',
+  'published',
+  'recording',
+  'round-trips',
+  'sandbox-files',
+  'security',
+  'short-listings',
+  'signature-forms',
+  'staleness',
+  'transfer-faults',
+].map((name) => `test/proof/${name}.test.ts`);
 /** Needs the clients that others have published. */
 const optional = process.env['CLOUD_PUBLISHED'] === undefined ? ['**/published.test.ts'] : [];
 
@@ -69,7 +111,12 @@ export default defineConfig({
         ...shared,
         include: ['test/{contract,cluster}/**/*.test.ts'],
       }),
-      project('proof', 300_000, { ...alone, exclude: optional }),
+      project('proof', 300_000, { ...alone, exclude: together }),
+      project('proof-together', 300_000, {
+        maxWorkers: process.env['CLOUD_SCALE'] === 'long' ? 1 : 2,
+        include: together,
+        exclude: optional,
+      }),
       project('bench', 600_000, { ...alone, exclude: optional }),
     ],
   },

@@ -78,7 +78,7 @@ export async function setup({ name }: TestProject): Promise<() => Promise<void>>
   const absent = [describeAbsent(), await findSandboxes()].filter((line) => line !== undefined).join('') || undefined;
   if (absent !== undefined && areRequired) throw new Error(absent);
   const removeShared = makeSharedFolders();
-  if (['e2e', 'test', 'scenarios', 'proof', 'bench'].includes(name)) prepareProgram();
+  if (!['unit', 'contract', 'cluster'].includes(name)) prepareProgram();
   const stopEngines = name === 'cluster' ? await startEngines() : undefined;
   return async () => {
     await stopEngines?.();
