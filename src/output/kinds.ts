@@ -58,6 +58,8 @@ export type Output =
   | Single
   /** Text written unchanged: help, shell exports, scripts. */
   | { readonly kind: 'text'; readonly text: string }
+  /** Texts written unchanged as they arrive, those of one turn of the event loop together. */
+  | { readonly kind: 'texts'; readonly texts: AsyncIterable<string> }
   /** Bytes written unchanged. */
   | { readonly kind: 'bytes'; readonly body: AsyncIterable<Uint8Array> }
   /** @property exitCode exit code of a program that was run; 0 when absent */
@@ -74,6 +76,11 @@ export function record(value: Row, shape: Omit<Single, 'kind' | 'value'>): Outpu
 /** Our own text, written unchanged; a newline is added if missing. */
 export function text(text: string): Output {
   return { kind: 'text', text };
+}
+
+/** Many short texts of our own, such as lines, written unchanged as they arrive. */
+export function texts(each: AsyncIterable<string>): Output {
+  return { kind: 'texts', texts: each };
 }
 
 /** Bytes of an object, written as they arrive. */

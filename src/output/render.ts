@@ -126,6 +126,12 @@ async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: R
     case 'text':
       if (options.filter) throw new UsageError('--jq filters JSON, and this command prints text');
       return writeText(output.text, writer);
+    case 'texts':
+      for await (const each of output.texts) {
+        const written = writer.write(each);
+        if (written) await written;
+      }
+      return undefined;
     case 'bytes':
       for await (const chunk of output.body) await writer.writeBytes(chunk);
       return undefined;
@@ -140,7 +146,7 @@ async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: R
 export async function render(output: Output, options: RenderOptions, out: OutputStream): Promise<void> {
   if (output.kind === 'none') return;
   const { filter } = options;
-  const isEach = options.format === 'jsonl' && output.kind !== 'bytes';
+  const isEach = options.format === 'jsonl' && output.kind !== 'bytes' && output.kind !== 'texts';
   const writer = filter ? filter.filterTo(createWriter(out), isEach, out.isTerminal) : createWriter(out);
   try {
     await writeOutput(output, options, filter ? pipe : out, writer);

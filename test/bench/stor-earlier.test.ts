@@ -74,7 +74,9 @@ test.runIf(earlierProgram !== undefined)(
       for (let number = 0; number < files; number += 1) writeFileSync(join(user.home, folder, `file ${number}`), randomBytes(size));
     }
     await startBeside(user, earlierProgram ?? '');
-    const old = `XDG_STATE_HOME='${join(user.home, 'old-state')}' '${earlierProgram}'`;
+    // A TLS session that one release keeps is not readable for the other, which would connect without one and replace it.
+    const own = ['STATE', 'CACHE'].map((kind) => `XDG_${kind}_HOME='${join(user.home, `old-${kind.toLowerCase()}`)}'`).join(' ');
+    const old = `${own} '${earlierProgram}'`;
     const sides = [
       { name: 'ours', start: 'cloud' },
       { name: 'theirs', start: old },

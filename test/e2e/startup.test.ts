@@ -174,6 +174,22 @@ test.each([
   expect([states.has('false'), states.has('true')]).toEqual([true, false]);
 });
 
+test.each(['find many', 'tree many', 'ls -0 many'])('stor %s writes its lines together, not each by itself', async (line) => {
+  for (let number = 0; number < 20; number += 1) user.write(`many/${number}`, String(number));
+  await user.line('cloud stor put -r -q many many');
+  const hook = join(user.home, 'writes.cjs');
+  const log = join(user.home, 'writes.txt');
+  const script = `const fs = require('node:fs'); const { writeSync } = fs; let writes = 0;
+    fs.writeSync = (fd, ...given) => { if (fd === 1) writes += 1; return writeSync(fd, ...given); };
+    process.on('exit', () => fs.writeFileSync(${JSON.stringify(log)}, String(writes)));`;
+  writeFileSync(hook, script);
+  const { code, stdout } = await user.shell(`cloud stor ${line} > out && tr '\\0' '\\n' < out`, {
+    env: { NODE_OPTIONS: `--require "${hook}"` },
+  });
+  expect([code, stdout.split('\n').length > 20]).toEqual([0, true]);
+  expect(Number(readFileSync(log, 'utf8'))).toBeLessThan(4);
+});
+
 test('after a first command a TLS session is resumed', async () => {
   await user.json('images', 'list');
   const log = join(user.home, 'reused.txt');

@@ -3,7 +3,7 @@ import { mapEach } from '../../base/iterate.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, one, text } from '../../cli/parameters.ts';
 import { getCommand, listCommand } from '../../cli/shapes.ts';
-import { bytes, records, type ColumnsOf, type Output } from '../../output/kinds.ts';
+import { bytes, records, texts, type ColumnsOf, type Output } from '../../output/kinds.ts';
 import { readContents } from './contents.ts';
 import { findJob, listJobEntries, listJobs, readJob, type JobContext } from './find.ts';
 import { readStream, type StreamName } from './streams.ts';
@@ -84,11 +84,11 @@ function showPaths({ global }: Pick<Context, 'global'>, paths: AsyncIterable<str
       mapEach(paths, (path) => ({ path })),
       { columns: ['path'], id: 'path' },
     );
-  return bytes(printLines(paths));
+  return texts(printLines(paths));
 }
 
-function printLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  return mapEach(lines, (line) => Buffer.from(`${line}\n`));
+function printLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  return mapEach(lines, (line) => `${line}\n`);
 }
 
 function streamCommand(name: Exclude<StreamName, 'errors' | 'outputs'>, summary: string, examples: { line: string; help: string }[]) {
@@ -146,7 +146,7 @@ export const errors = command({
     const { args, options, global } = invocation;
     const found = readStream(invocation, await findJob(invocation, args.job), 'errors', options.follow);
     const isTable = (global.output === undefined || global.output === 'table') && !global.json;
-    if (isTable && (options.follow || options.stderr)) return bytes(printLines(printErrors(invocation, found, options.stderr)));
+    if (isTable && (options.follow || options.stderr)) return texts(printLines(printErrors(invocation, found, options.stderr)));
     return records(options.stderr ? addStderr(invocation, found) : found, {
       columns: [
         { key: 'phaseNum', title: 'PHASE' },

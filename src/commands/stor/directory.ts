@@ -4,7 +4,7 @@ import { compareNames } from '../../base/order.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, some } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/attempts.ts';
-import { bytes, record, records, type Row } from '../../output/kinds.ts';
+import { record, records, texts, type Row } from '../../output/kinds.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { decodeValue } from '../../transfer/tree/headers.ts';
 import type { Inspected } from '../../transfer/inspect.ts';
@@ -73,8 +73,8 @@ async function* listPath({ storage }: Context, path: RemotePath, order: Order | 
 }
 
 /** Prints unquoted names or paths, NUL-terminated. */
-function printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncGenerator<Uint8Array> {
-  return mapEach(rows as AsyncIterable<{ name: string; path: string }>, (row) => Buffer.from(`${row[field]}\0`));
+function printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncGenerator<string> {
+  return mapEach(rows as AsyncIterable<{ name: string; path: string }>, (row) => `${row[field]}\0`);
 }
 
 export const list = command({
@@ -109,7 +109,7 @@ export const list = command({
       }
       attempts.finish();
     }
-    if (options.print0) return bytes(printNames(rows(), id));
+    if (options.print0) return texts(printNames(rows(), id));
     return records(rows(), {
       columns: [
         ...(paths.length > 1 ? ['directory'] : []),

@@ -7,7 +7,7 @@ import { finishChanges, showRows } from '../../cli/rows.ts';
 import { createContradiction, ClosedPipe, InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
 import { mapEach } from '../../base/iterate.ts';
 import { escapeControl, quoteName } from '../../output/escape.ts';
-import { bytes, records, type Output } from '../../output/kinds.ts';
+import { records, texts, type Output } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
 import { createMatcher } from '../../transfer/tree/wildcard.ts';
 import { baseName, isRootDirectory, printRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -159,9 +159,10 @@ function runShell({ world }: Context, out: Writable, line: string, path: string)
 }
 
 /** Prints a path as a line, quoted if it has newlines; with `isNull` unquoted and NUL-terminated. */
-function printPath({ path }: Found, isTerminal: boolean, isNull: boolean): Uint8Array {
+function printPath({ path }: Found, isTerminal: boolean, isNull: boolean): string {
+  if (isNull) return `${path}\0`;
   const line = quoteName(path);
-  return Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(line) : line}\n`);
+  return `${isTerminal ? escapeControl(line) : line}\n`;
 }
 
 /** @throws {UsageError} where nothing selects what is deleted in a root directory of an account */
@@ -242,7 +243,7 @@ export const find = command({
       return undefined;
     }
     if (options.delete) return await deleteFound(invocation, found(), options, tally);
-    if (isPlain(invocation)) return bytes(mapEach(found(), (one) => printPath(one, world.stdout.isTerminal, options.print0)));
+    if (isPlain(invocation)) return texts(mapEach(found(), (one) => printPath(one, world.stdout.isTerminal, options.print0)));
     return records(found(), {
       columns: ['type', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'path'],
       id: 'path',

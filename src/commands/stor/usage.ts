@@ -4,7 +4,7 @@ import { countOf } from '../../base/count.ts';
 import { flatMapEach } from '../../base/iterate.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { drawBar } from '../../output/bar.ts';
-import { bytes, records, type Output } from '../../output/kinds.ts';
+import { records, texts, type Output } from '../../output/kinds.ts';
 import { createObjectError } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
@@ -129,8 +129,8 @@ function drawBranch(open: readonly boolean[], isLast: boolean): string {
   return `${open.map((more) => (more ? '│   ' : '    ')).join('')}${isLast ? '└── ' : '├── '}`;
 }
 
-async function* drawTree(visits: AsyncIterable<Visit>, root: string, show: (text: string) => string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`${show(root)}\n`);
+async function* drawTree(visits: AsyncIterable<Visit>, root: string, show: (text: string) => string): AsyncGenerator<string> {
+  yield `${show(root)}\n`;
   const open: boolean[] = [];
   let [directories, objects] = [0, 0];
   for await (const { kind, entry, isLast } of visits) {
@@ -139,12 +139,12 @@ async function* drawTree(visits: AsyncIterable<Visit>, root: string, show: (text
       continue;
     }
     const mark = kind === 'enter' ? '/' : '';
-    yield Buffer.from(`${drawBranch(open, isLast)}${show(entry.name)}${mark}\n`);
+    yield `${drawBranch(open, isLast)}${show(entry.name)}${mark}\n`;
     if (kind === 'enter') open.push(!isLast);
     if (kind === 'enter') directories += 1;
     else objects += 1;
   }
-  yield Buffer.from(`${countOf(directories, 'directory', 'directories')}, ${countOf(objects, 'object')}\n`);
+  yield `${countOf(directories, 'directory', 'directories')}, ${countOf(objects, 'object')}\n`;
 }
 
 function listTree(visits: AsyncIterable<Visit>): AsyncGenerator<object> {
@@ -177,8 +177,8 @@ export const tree = command({
       tally.finish();
     }
     // A name with a newline would break the drawing.
-    const draw = (root: RemotePath): AsyncIterable<Uint8Array> => drawTree(walk(root), printRemotePath(root), escapeControl);
-    if (global.output === undefined && !global.json) return bytes(showRoots(draw));
+    const draw = (root: RemotePath): AsyncIterable<string> => drawTree(walk(root), printRemotePath(root), escapeControl);
+    if (global.output === undefined && !global.json) return texts(showRoots(draw));
     return records(
       showRoots((root) => listTree(walk(root))),
       { columns: ['type', { key: 'size', as: 'size' }, 'path'], id: 'path' },

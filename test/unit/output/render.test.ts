@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { bytes, formats, none, record, records, text, type Row } from '../../../src/output/kinds.ts';
+import { bytes, formats, none, record, records, text, texts, type Row } from '../../../src/output/kinds.ts';
 import { createCapture, optionsOf, pipe, show } from './capture.ts';
 import { render } from '../../../src/output/render.ts';
 
@@ -214,6 +214,35 @@ describe('other outputs', () => {
     }
     await render(bytes(produce()), optionsOf('table'), out);
     expect(Buffer.concat(chunks)).toEqual(Buffer.from([0, 255, 27, 128, 10]));
+  });
+
+  test('texts are written unchanged: those of one turn of the event loop together, and before the next turn', async () => {
+    const out = createCapture();
+    const written: number[] = [];
+    async function* produce(): AsyncGenerator<string> {
+      for (let turn = 0; turn < 3; turn += 1) {
+        for (let line = 0; line < 1000; line += 1) yield `${turn} ${line}\n`;
+        await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
+        written.push(out.chunks.length);
+      }
+      yield 'no newline\u001b\0';
+    }
+    await render(texts(produce()), optionsOf('jsonl'), out);
+    expect(written).toEqual([1, 2, 3]);
+    expect(out.text().split('\n')).toEqual([
+      ...[0, 1, 2].flatMap((turn) => Array.from({ length: 1000 }, (_, line) => `${turn} ${line}`)),
+      'no newline\u001b\0',
+    ]);
+  });
+
+  test('texts before a failure are written', async () => {
+    const out = createCapture();
+    async function* produce(): AsyncGenerator<string> {
+      yield 'first\n';
+      await Promise.reject(new Error('the listing ended'));
+    }
+    await expect(render(texts(produce()), optionsOf('table'), out)).rejects.toThrow('the listing ended');
+    expect(out.text()).toBe('first\n');
   });
 
   test('nothing is nothing', async () => {
