@@ -70,13 +70,13 @@ function matchKey(wanted: string | undefined, { fingerprints }: Pick<PublicKey, 
 
 async function findInFile(path: string, wanted: string | undefined, search: KeySearch): Promise<Signer> {
   const file = await inspectKeyFile(path);
-  const refuse = ({ fingerprints: { md5, sha256 } }: PublicKey): KeyError => {
+  const createUnusableError = ({ fingerprints: { md5, sha256 } }: PublicKey): KeyError => {
     const other = wanted?.startsWith('SHA256:') === true ? sha256 : md5;
     return new KeyError(`${path}: this key has the fingerprint ${other}, not ${wanted}`, { hint });
   };
-  if (file.publicKey !== undefined && !matchKey(wanted, file.publicKey)) throw refuse(file.publicKey);
+  if (file.publicKey !== undefined && !matchKey(wanted, file.publicKey)) throw createUnusableError(file.publicKey);
   const signer = await openKeyFile(file, search);
-  if (!matchKey(wanted, signer.publicKey)) throw refuse(signer.publicKey);
+  if (!matchKey(wanted, signer.publicKey)) throw createUnusableError(signer.publicKey);
   return signer;
 }
 

@@ -60,7 +60,7 @@ function isEncryptedPem(text: string): boolean {
   return text.includes('-----BEGIN ENCRYPTED PRIVATE KEY-----') || /^Proc-Type: *4, *ENCRYPTED/m.test(text);
 }
 
-function refusePublicKey(path: string): KeyError {
+function createPublicKeyError(path: string): KeyError {
   const hint = path.endsWith('.pub') ? `name the private key: --key-file ${path.slice(0, -'.pub'.length)}` : undefined;
   return new KeyError(`${path}: this is a public key; signing needs the private key`, { hint });
 }
@@ -77,7 +77,7 @@ export async function inspectKeyFile(path: string): Promise<KeyFile> {
       return label === 'OPENSSH PRIVATE KEY' ? inspectOpenssh(path, text, exposed) : await inspectPem(path, text, exposed);
     if (/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(whole))
       throw new InvalidKeyError('the file is damaged: the last line of the key is missing');
-    if (/^\s*(?:sk-)?(?:ssh|ecdsa)-\S+ /.test(whole)) throw refusePublicKey(path);
+    if (/^\s*(?:sk-)?(?:ssh|ecdsa)-\S+ /.test(whole)) throw createPublicKeyError(path);
     throw new InvalidKeyError('not a private key in OpenSSH, PEM or PKCS#8 format');
   } catch (error) {
     if (error instanceof KeyError) throw error;

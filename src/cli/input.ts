@@ -19,7 +19,7 @@ export function resolvePath(world: Pick<World, 'cwd' | 'home' | 'argumentBytes'>
   return isAbsolute(whole) ? resolve(whole) : resolve(world.cwd, whole);
 }
 
-function refuseLarge(name: string, limit: number): UsageError {
+function createLargeError(name: string, limit: number): UsageError {
   return new UsageError(`${name}: is larger than the limit of ${limit / 1024 ** 2} MiB`);
 }
 
@@ -39,7 +39,7 @@ async function readStdin(world: World, limit: number): Promise<Buffer> {
   try {
     return Buffer.from(await readAll(openStdin(world), limit));
   } catch (error) {
-    throw error instanceof BodyTooLarge ? refuseLarge('stdin', limit) : error;
+    throw error instanceof BodyTooLarge ? createLargeError('stdin', limit) : error;
   }
 }
 
@@ -55,7 +55,7 @@ function readBounded(file: string, limit: number): Buffer {
       pieces.push(piece.subarray(0, length));
       size += length;
     }
-    throw refuseLarge(file, limit);
+    throw createLargeError(file, limit);
   } finally {
     closeSync(descriptor);
   }

@@ -83,10 +83,15 @@ function chooseDefaults(globals: Shown['globals'], command: string, { defaultOut
 async function checkColumns(columns: string, output: Records | Single, option: string, warn: Warn): Promise<Chosen & { output: Output }> {
   const names = splitList(columns);
   if (names.length === 0 || names[0] === 'all') return { columns, output };
-  const { findFields, listDeclared, refuseField } = await import('../output/rows.ts');
+  const { findFields, listDeclared, createUnknownFieldError } = await import('../output/rows.ts');
   const rows = output.kind === 'record' ? [output.value] : output.rows;
   let problem: UsageError | undefined;
-  const found = await findFields(names, listDeclared(output), rows, (...unknown) => (problem = refuseField(option, ...unknown)));
+  const found = await findFields(
+    names,
+    listDeclared(output),
+    rows,
+    (...unknown) => (problem = createUnknownFieldError(option, ...unknown)),
+  );
   const shown = output.kind === 'record' ? output : { ...output, rows: found.rows };
   if (problem === undefined) return { columns, output: shown };
   warn(`${problem.message} (showing the usual columns)`);

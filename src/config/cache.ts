@@ -49,18 +49,18 @@ export interface CacheOptions {
   /** Milliseconds for which a response is valid. */
   readonly freshness: number;
   /** Called with the reason when the folder cannot be used. */
-  readonly refuse: (problem: string) => void;
+  readonly reportUnused: (problem: string) => void;
 }
 
 /** Opens the cached responses of one connection. If others could have written to the folder, nothing is read or stored. */
-export function openCache({ top, name: own, connection, now, freshness, refuse }: CacheOptions): Cache {
+export function openCache({ top, name: own, connection, now, freshness, reportUnused }: CacheOptions): Cache {
   const folder = `${top}/${own}`;
   const keyOf = (name: string): string => `${connection} ${name}`;
   // A collision of two names only costs a response, because the file contains the whole name.
   const fileOf = (name: string): string => `${folder}/${digestText(keyOf(name))}.json`;
   const problem = findFolderProblem([top, folder]);
   if (problem !== undefined) {
-    refuse(problem);
+    reportUnused(problem);
     return closed;
   }
   return {

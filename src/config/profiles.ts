@@ -72,15 +72,15 @@ function createAbsentError(name: string, names: readonly string[]): UsageError {
 
 /**
  * Opens the profiles in a configuration folder. If another user could have written them, there are none.
- * @param refuse called with the reason when the folder cannot be used
+ * @param reportUnused called with the reason when the folder cannot be used
  */
-export function openProfiles(configDir: string, refuse: (problem: string) => void = () => undefined): Profiles {
+export function openProfiles(configDir: string, reportUnused: (problem: string) => void = () => undefined): Profiles {
   const folder = `${configDir}/profiles`;
   const choice = `${configDir}/config.json`;
   /** Checks the folder once. Callers that need a profile report the problem. */
   const findProblem = lazily(() => {
     const problem = findConfigProblem(configDir);
-    if (problem !== undefined) refuse(problem);
+    if (problem !== undefined) reportUnused(problem);
     return problem;
   });
   const fileOf = (name: string): string => {

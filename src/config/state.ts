@@ -20,15 +20,15 @@ export interface State {
 
 /**
  * Opens the state of this user. If others could have written it, nothing is read or written.
- * @param refuse called with the reason, at each use
+ * @param reportUnused called with the reason, at each use
  */
-export function openState(top: string, refuse: (problem: string) => void): State {
+export function openState(top: string, reportUnused: (problem: string) => void): State {
   function locate(name: string): string | undefined {
     const path = `${top}/${name}`;
     const folder = parentOf(path);
     const problem = findFolderProblem(folder === top ? [top] : [top, folder]);
     if (problem === undefined) return path;
-    refuse(problem);
+    reportUnused(problem);
     return undefined;
   }
   const locateJson = (name: string): string | undefined => locate(`${name}.json`);

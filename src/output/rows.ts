@@ -36,7 +36,7 @@ export function findField(name: string, known: Iterable<string>): string | undef
 }
 
 /** The error for an unknown field, with the most similar known one. */
-export function refuseField(option: string, name: string, known: Iterable<string>): UsageError {
+export function createUnknownFieldError(option: string, name: string, known: Iterable<string>): UsageError {
   const fields = [...new Set(known)];
   const near = nearest(name, fields);
   const meant = near === undefined ? '' : `; did you mean "${near}"?`;
@@ -94,7 +94,7 @@ export async function findFields(
   if (missing !== undefined && seen.length > 0) {
     if (onUnknown === undefined) {
       await source.return?.();
-      throw refuseField('--columns', missing, known);
+      throw createUnknownFieldError('--columns', missing, known);
     }
     onUnknown(missing, known);
   }
@@ -124,9 +124,9 @@ function parseSortKey(text: string): SortKey {
 export function assertFields(columns: readonly string[], sort: readonly string[], known: readonly string[]): void {
   const isUnknown = (name: string): boolean => findField(name, known) === undefined;
   const column = columns.find(isUnknown);
-  if (column !== undefined) throw refuseField('--columns', column, known);
+  if (column !== undefined) throw createUnknownFieldError('--columns', column, known);
   const key = sort.map((each) => parseSortKey(each).name).find(isUnknown);
-  if (key !== undefined) throw refuseField('--sort', key, known);
+  if (key !== undefined) throw createUnknownFieldError('--sort', key, known);
 }
 
 function compareRows(a: Row, b: Row, keys: readonly SortKey[]): number {
@@ -153,7 +153,7 @@ export async function sortRows(rows: Rows, sort: readonly string[], declared: re
   const known = new Set([...declared, ...listFields(all)]);
   const keys = sort.map(parseSortKey).map(({ name, descending }) => {
     const field = findField(name, known);
-    if (field === undefined && all.length > 0) throw refuseField('--sort', name, known);
+    if (field === undefined && all.length > 0) throw createUnknownFieldError('--sort', name, known);
     return { name: field ?? name, descending };
   });
   return all.sort((a, b) => compareRows(a, b, keys));

@@ -46,7 +46,7 @@ export function createLoadGuard(settings: ServiceSettings, measure = measureMemo
   const mostMemory = limitOf(settings, 'memoryPercent');
   let running = 0;
   let [memory, measured] = [0, -Infinity];
-  const refuse = (limit: 'runningRequests' | 'memoryPercent', why: string): LimitReached =>
+  const createLoadError = (limit: 'runningRequests' | 'memoryPercent', why: string): LimitReached =>
     new LimitReached(503, 'ServiceUnavailable', `${why}: try again later`, limit, { retryAfter });
   return {
     begin: () => {
@@ -58,10 +58,10 @@ export function createLoadGuard(settings: ServiceSettings, measure = measureMemo
       };
     },
     refusal: () => {
-      if (running > most) return refuse('runningRequests', `the service has ${most} requests under way`);
+      if (running > most) return createLoadError('runningRequests', `the service has ${most} requests under way`);
       if (running <= alwaysServed) return undefined;
       if (now() - measured >= measureEvery) [memory, measured] = [measure(), now()];
-      return memory > mostMemory ? refuse('memoryPercent', `the service uses ${Math.floor(memory)} % of its memory`) : undefined;
+      return memory > mostMemory ? createLoadError('memoryPercent', `the service uses ${Math.floor(memory)} % of its memory`) : undefined;
     },
   };
 }

@@ -79,10 +79,17 @@ function createAuthorize(
 }
 
 /** The cache is keyed by service and user: another service at the same address has another authority, another account another key. */
-function openAnswers({ world, paths, settings, refuseCache }: ConnectOptions, authority: string | undefined): Cache {
+function openAnswers({ world, paths, settings, reportUnusedCache }: ConnectOptions, authority: string | undefined): Cache {
   const values = settings();
   const connection = JSON.stringify([readUrl(values, 'compute').href, authority, values.keyId?.value, values.keyFile?.value]);
-  return openCache({ top: paths.cache, name: 'answers', connection, now: world.now, freshness: answerLife, refuse: refuseCache });
+  return openCache({
+    top: paths.cache,
+    name: 'answers',
+    connection,
+    now: world.now,
+    freshness: answerLife,
+    reportUnused: reportUnusedCache,
+  });
 }
 
 function findRequestId({ headers }: HttpResponse): string | undefined {

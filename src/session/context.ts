@@ -21,7 +21,7 @@ import { describeUnused, type World } from '../base/world.ts';
 const refused = new WeakMap<World, Set<string>>();
 
 /** Warns once that a folder is not used. */
-function refuseFolder(world: World, name: string, problem: string, asJson: boolean): void {
+function reportUnusedFolder(world: World, name: string, problem: string, asJson: boolean): void {
   const told = refused.get(world) ?? new Set(world.cacheProblem === undefined ? [] : ['cache']);
   refused.set(world, told);
   if (!told.has(name)) writeNote(world.stderr, 'warning', describeUnused(name, problem), asJson);
@@ -124,10 +124,10 @@ export function createContext(
   const global = globals as unknown as GlobalValues;
   const { fail, notesAsJson } = reporting;
   const write = (kind: NoteKind) => (message: string) => writeNote(world.stderr, kind, message, notesAsJson);
-  const refuse = (name: string) => (problem: string) => refuseFolder(world, name, problem, notesAsJson);
+  const reportUnused = (name: string) => (problem: string) => reportUnusedFolder(world, name, problem, notesAsJson);
   const voice: Voice = { say: (message, kind = 'note') => write(kind)(message), retried: 0, isJson: notesAsJson };
-  const profiles = openProfiles(paths.config, refuse('configuration'));
-  const state = openState(paths.state, refuse('state folder'));
+  const profiles = openProfiles(paths.config, reportUnused('configuration'));
+  const state = openState(paths.state, reportUnused('state folder'));
 
   const inputs = lazily(() => chooseInputs(profiles, world, globals, given));
   const settings = lazily((): Sources =>
@@ -138,7 +138,7 @@ export function createContext(
     world,
     paths,
     state,
-    refuseCache: refuse('cache'),
+    reportUnusedCache: reportUnused('cache'),
     settings,
     signer: () => identity().signer,
     signers,

@@ -19,7 +19,7 @@ export interface SenderOptions {
   settings: () => Sources;
   warn: (message: string) => void;
   /** Called with the reason why the cache is not used. */
-  refuseCache: (problem: string) => void;
+  reportUnusedCache: (problem: string) => void;
 }
 
 /** Maximum connections to a host: for commands with few requests, and for bulk transfers. */
@@ -36,10 +36,10 @@ const sessionLife = 280_000;
  * The TLS sessions of earlier runs. A session is only resumed with the certificate authorities that were trusted when it was created, and
  * with the same release of OpenSSL: another one might not be able to read it, and would report that error when the key is read.
  */
-function openSessions({ world, paths, refuseCache }: SenderOptions, ca: string | undefined): (url: URL) => SessionMemory {
+function openSessions({ world, paths, reportUnusedCache }: SenderOptions, ca: string | undefined): (url: URL) => SessionMemory {
   const { env, now, release } = world;
   const connection = JSON.stringify([release, env['NODE_EXTRA_CA_CERTS'] ?? '', ca ?? '']);
-  const cache = openCache({ top: paths.cache, refuse: refuseCache, name: 'tls', connection, now, freshness: sessionLife });
+  const cache = openCache({ top: paths.cache, reportUnused: reportUnusedCache, name: 'tls', connection, now, freshness: sessionLife });
   return ({ host }) => ({
     read: () => {
       const { session, since } = (cache.read(host) ?? {}) as { session?: string; since?: number };

@@ -188,7 +188,7 @@ describe('a TLS session that another user has planted', () => {
       connection,
       now: Date.now,
       freshness: 280_000,
-      refuse: () => undefined,
+      reportUnused: () => undefined,
     });
     sessions.write(host, { session: session.toString('base64'), since: Date.now() });
   }

@@ -64,7 +64,14 @@ function createQuestion(world: World, { nouns, open }: Program): { question: Que
   const given = readGivenSettings(words);
   const paths = findPaths(world.env, world.home);
   const { account, id } = describeConnection(collectInputs(openProfiles(paths.config), { options: given, env: world.env }));
-  const cache = openCache({ top: paths.cache, name: 'completion', connection: id, now: world.now, freshness, refuse: () => undefined });
+  const cache = openCache({
+    top: paths.cache,
+    name: 'completion',
+    connection: id,
+    now: world.now,
+    freshness,
+    reportUnused: () => undefined,
+  });
   let opened: Promise<Opened> | undefined;
   const globals = { ...given, timeout: `${timeoutMs}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
   const openContext = async (): Promise<Context> => (await (opened ??= open(world, globals))).context;

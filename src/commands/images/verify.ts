@@ -25,8 +25,8 @@ function createDamage(path: string, what: string): LocalError {
 async function readImageManifest(context: Context, path: string): Promise<Record<string, unknown>> {
   const engine = createEngine(context, {}, { bulk: false });
   const pieces = downloadObject(engine, readRemotePath(path, context.account));
-  const refuse = (): LocalError => createDamage(path, `a manifest has at most ${largestManifest} bytes`);
-  const content = await readAll(limitStream(pieces, largestManifest, refuse));
+  const createLargeError = (): LocalError => createDamage(path, `a manifest has at most ${largestManifest} bytes`);
+  const content = await readAll(limitStream(pieces, largestManifest, createLargeError));
   const value = quietly<unknown>(() => JSON.parse(Buffer.from(content).toString()), undefined);
   if (isRecord(value)) return value;
   throw createDamage(path, 'is not a manifest');

@@ -10,7 +10,7 @@ import { checkFormat, readColumns } from '../../cli/output-defaults.ts';
 import { findCommand } from '../../cli/tree.ts';
 import type { Profile } from '../../config/profiles.ts';
 import { kebab, readCount, type SettingName } from '../../config/settings.ts';
-import { findField, refuseField } from '../../output/rows.ts';
+import { findField, createUnknownFieldError } from '../../output/rows.ts';
 import { parseLimit } from '../../output/units.ts';
 import { nouns } from '../index.ts';
 
@@ -56,7 +56,7 @@ async function checkColumns(text: string): Promise<void> {
     const { fields = [] } = node;
     const names = fields.length === 0 || columns === 'all' ? [] : splitList(columns);
     const unknown = names.find((name) => findField(name, fields) === undefined);
-    if (unknown !== undefined) throw refuseField(`${option}: ${command}`, unknown, fields);
+    if (unknown !== undefined) throw createUnknownFieldError(`${option}: ${command}`, unknown, fields);
   }
 }
 

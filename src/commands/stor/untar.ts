@@ -254,8 +254,8 @@ export async function putTar(
   async function* plan(): AsyncGenerator<UnpackStep> {
     for (const file of files) {
       const label = file === '-' ? 'stdin' : file;
-      const refuse = (): ArchiveError => new ArchiveError(`${label} has more than ${options.maxSize} bytes (--max-size)`);
-      const source = limitStream(openArchive(context, file), options.maxSize, refuse);
+      const createLargeError = (): ArchiveError => new ArchiveError(`${label} has more than ${options.maxSize} bytes (--max-size)`);
+      const source = limitStream(openArchive(context, file), options.maxSize, createLargeError);
       yield* planUnpack(source, { label, filter, links: options.links === 'skip' ? 'skip' : 'inside', onSkip: skips.add });
     }
   }

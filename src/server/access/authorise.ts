@@ -170,7 +170,7 @@ export function createAnonymousError(path: string): ApiError {
 }
 
 /** A missing role tag takes precedence over a missing rule, as in deployed services. */
-function refuse({ caller, operation, path }: Attempt, judgement: Judgement | undefined): ApiError {
+function createAuthorizationError({ caller, operation, path }: Attempt, judgement: Judgement | undefined): ApiError {
   const hint = judgement && explainDecision(judgement.decision).slice(1).join(' ');
   if (caller.kind === 'anonymous') return createAnonymousError(path);
   if (operation.service === 'compute') {
@@ -191,7 +191,7 @@ export async function authorise(attempt: Attempt): Promise<void> {
   await assertRolesNamed(attempt);
   if (readsPublic(attempt)) return;
   const judgement = await judge(attempt);
-  if (judgement?.decision.allowed !== true) throw refuse(attempt, judgement);
+  if (judgement?.decision.allowed !== true) throw createAuthorizationError(attempt, judgement);
 }
 
 /**

@@ -19,16 +19,16 @@ export interface SignatureRefusals {
   signature(): ApiError;
 }
 
-function refuseCredentials(message: string): ApiError {
+function createCredentialsError(message: string): ApiError {
   return new ApiError(401, 'InvalidCredentials', message);
 }
 
 /** The same error for all of these, so that nobody learns which accounts and keys exist. */
-function refuseUnknown(): ApiError {
-  return refuseCredentials('the signature does not match a known key');
+function createUnknownKeyError(): ApiError {
+  return createCredentialsError('the signature does not match a known key');
 }
 
-function refuseHeader(message: string): ApiError {
+function createHeaderError(message: string): ApiError {
   return new ApiError(400, 'InvalidHeader', message);
 }
 
@@ -37,23 +37,23 @@ function describeAlgorithm(service: ServiceName, name: string): string {
 }
 
 const compute: SignatureRefusals = {
-  scheme: refuseCredentials,
-  syntax: refuseHeader,
-  presigned: refuseCredentials,
-  skew: refuseCredentials,
-  algorithm: (name) => refuseCredentials(describeAlgorithm('compute', name)),
-  keyId: refuseUnknown,
-  account: refuseUnknown,
-  user: refuseUnknown,
-  key: refuseUnknown,
-  signature: refuseUnknown,
+  scheme: createCredentialsError,
+  syntax: createHeaderError,
+  presigned: createCredentialsError,
+  skew: createCredentialsError,
+  algorithm: (name) => createCredentialsError(describeAlgorithm('compute', name)),
+  keyId: createUnknownKeyError,
+  account: createUnknownKeyError,
+  user: createUnknownKeyError,
+  key: createUnknownKeyError,
+  signature: createUnknownKeyError,
 };
 
 const storage: SignatureRefusals = {
   scheme: (message) => new ApiError(403, 'AuthorizationSchemeNotAllowed', message),
-  syntax: refuseHeader,
+  syntax: createHeaderError,
   presigned: (message) => new ApiError(403, 'InvalidQueryStringAuthentication', message),
-  skew: refuseHeader,
+  skew: createHeaderError,
   algorithm: (name) => new ApiError(401, 'InvalidAlgorithm', describeAlgorithm('storage', name)),
   keyId: (keyId) => new ApiError(403, 'InvalidKeyId', `the keyId ${keyId} is not of the form /login/keys/MD5 or /login/user/keys/MD5`),
   account: (login) => new ApiError(403, 'AccountDoesNotExist', `the account ${login} does not exist`),

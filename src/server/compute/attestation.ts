@@ -5,7 +5,7 @@ import type { Call } from '../http/handler.ts';
 import { isCheap } from '../access/key-strength.ts';
 import { assertWithinLimit } from '../limit.ts';
 import { readExtensions, type CertificateExtensions } from './certificate-extensions.ts';
-import { refuseField } from './names.ts';
+import { createFieldError } from './names.ts';
 
 /** The stored parts of an attestation: JSON of the certificates and, if the chain is trusted, JSON of the factors. */
 export interface Attestation {
@@ -18,8 +18,8 @@ interface Certified extends CertificateExtensions {
   readonly certificate: X509Certificate;
 }
 
-function refuse(message: string): ApiError {
-  return refuseField('attestation', message, `attestation: ${message}`);
+function createAttestationError(message: string): ApiError {
+  return createFieldError('attestation', message, `attestation: ${message}`);
 }
 
 function parseCertificate(pem: string, index: number): Certified {
@@ -28,7 +28,7 @@ function parseCertificate(pem: string, index: number): Certified {
     if (!isCheap(certificate.publicKey)) throw new RangeError('verification with this key takes too long');
     return { certificate, ...readExtensions(certificate) };
   } catch {
-    throw refuse(`certificate ${index + 1} cannot be read: send a list of certificates in PEM`);
+    throw createAttestationError(`certificate ${index + 1} cannot be read: send a list of certificates in PEM`);
   }
 }
 
@@ -107,7 +107,7 @@ function isBelieved(chain: readonly Certified[], pem: string | undefined, now: n
   const whole = completeChain(chain, authority);
   if (whole === undefined || findDateProblem(authority, now) !== undefined) return false;
   const problem = findChainProblem(whole);
-  if (problem !== undefined) throw refuse(problem);
+  if (problem !== undefined) throw createAttestationError(problem);
   return true;
 }
 
@@ -129,9 +129,9 @@ export function readAttestation(pems: readonly string[] | undefined, key: Public
   if (first === undefined) return { attestation: null, multifactor: null };
   for (const [index, each] of chain.entries()) {
     const problem = findDateProblem(each, now());
-    if (problem !== undefined) throw refuse(`certificate ${index + 1} ${problem}`);
+    if (problem !== undefined) throw createAttestationError(`certificate ${index + 1} ${problem}`);
   }
-  if (!isSameKey(first.certificate.publicKey, key.keyObject)) throw refuse('the first certificate is not for this key');
+  if (!isSameKey(first.certificate.publicKey, key.keyObject)) throw createAttestationError('the first certificate is not for this key');
   const multifactor = isBelieved(chain, settings.attestationAuthority, now()) ? JSON.stringify(readFactors(first)) : null;
   return { attestation: JSON.stringify(pems), multifactor };
 }

@@ -39,22 +39,22 @@ async function storeImageFile(store: Store, body: ByteStream, compression: strin
 }
 
 /** Ends with an error after `most` bytes, so that a body without an end does not fill the disk. */
-async function* limitBytes(body: ByteStream, most: number, refuse: () => Error): AsyncGenerator<Uint8Array> {
+async function* limitBytes(body: ByteStream, most: number, createError: () => Error): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (size > most) throw refuse();
+    if (size > most) throw createError();
     yield piece;
   }
 }
 
 /** Stores a file that must match its record; otherwise nothing of it is kept. @throws the error that `refuse` returns if it does not */
-export async function storeRecorded(store: Store, body: ByteStream, files: string, refuse: () => Error): Promise<ImageFile> {
+export async function storeRecorded(store: Store, body: ByteStream, files: string, createError: () => Error): Promise<ImageFile> {
   const { compression = 'none', size = 0 } = fileOf({ files });
-  const stored = await storeImageFile(store, limitBytes(body, size, refuse), compression);
+  const stored = await storeImageFile(store, limitBytes(body, size, createError), compression);
   if (isDeepStrictEqual(JSON.parse(stored.files), JSON.parse(files))) return stored;
   await discardContents(store, [stored]);
-  throw refuse();
+  throw createError();
 }
 
 /** Generates the file of an image that is not a copy of another one; the same for the same seed. */

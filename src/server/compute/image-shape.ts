@@ -6,7 +6,7 @@ import { ApiError } from '../../base/errors.ts';
 import { isUuid } from '../../base/uuid.ts';
 import { hasOldImageTypes } from '../http/version.ts';
 import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
-import { refuseUnknown } from './names.ts';
+import { createUnknownError } from './names.ts';
 
 type Filter = InputOf<typeof compute.listImages>;
 
@@ -24,7 +24,7 @@ export async function findImage(db: Kysely<Schema>, account: AccountRow, id: str
 /** The image in the request path. @throws {ApiError} 404 `ResourceNotFound`, also for an image that the account may not see */
 export async function requireImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
   const row = await findImage(db, account, id);
-  if (row === undefined) throw refuseUnknown('image', id);
+  if (row === undefined) throw createUnknownError('image', id);
   return row;
 }
 

@@ -63,18 +63,18 @@ export async function findOwn(
 }
 
 /** The error for an invalid value of a field. @param whole the message, if it is not the field name followed by `message` */
-export function refuseField(field: string, message: string, whole = `${field} ${message}`): ApiError {
+export function createFieldError(field: string, message: string, whole = `${field} ${message}`): ApiError {
   return new ApiError(409, 'InvalidArgument', whole, { errors: [{ field, code: 'InvalidArgument', message }] });
 }
 
 /** The error for a resource in a path that does not exist. */
-export function refuseUnknown(kind: string, name: string): ApiError {
+export function createUnknownError(kind: string, name: string): ApiError {
   return new ApiError(404, 'ResourceNotFound', `${kind} ${name} does not exist`);
 }
 
 /** The sub-user in the request path, in its current state. @throws {ApiError} 404 `ResourceNotFound` */
 export async function requireUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow> {
   const user = await findUser(db, account, name);
-  if (user === undefined) throw refuseUnknown('user', name);
+  if (user === undefined) throw createUnknownError('user', name);
   return user;
 }

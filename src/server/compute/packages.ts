@@ -5,7 +5,7 @@ import { matchesPattern } from '../../base/wildcards.ts';
 import type { Call } from '../http/handler.ts';
 import type { PackageRow } from '../store/schema.ts';
 import { fitsAll } from './filters.ts';
-import { refuseUnknown } from './names.ts';
+import { createUnknownError } from './names.ts';
 import { findPackage } from './resources.ts';
 
 type Filter = InputOf<typeof compute.listPackages>;
@@ -47,6 +47,6 @@ export async function listPackages(filter: Filter, { store }: Call): Promise<Pac
 /** GetPackage, by id or name. */
 export async function getPackage({ id }: InputOf<typeof compute.getPackage>, { store }: Call): Promise<Package> {
   const row = await findPackage(store.db, id);
-  if (row === undefined) throw refuseUnknown('package', id);
+  if (row === undefined) throw createUnknownError('package', id);
   return showPackage(row);
 }

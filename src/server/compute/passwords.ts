@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { refuseField } from './names.ts';
+import { createFieldError } from './names.ts';
 
 /** Cost, block size and parallelization of scrypt: some 50 ms and 16 MiB per guess. */
 const parameters = { N: 16_384, r: 8, p: 1 };
@@ -14,7 +14,7 @@ function derive(password: string, salt: Buffer): Promise<Buffer> {
 /** @throws {ApiError} 409 `InvalidArgument` for a password that is too short or lacks a letter or a digit */
 export function checkPassword(password: string): void {
   if (Array.from(password).length >= 7 && /\p{L}/u.test(password) && /\d/u.test(password)) return;
-  throw refuseField('password', 'must have at least 7 characters, including a letter and a digit');
+  throw createFieldError('password', 'must have at least 7 characters, including a letter and a digit');
 }
 
 /** Hashes a password for storage: `scrypt$N$r$p$salt$hash`, salt and hash in Base64. */

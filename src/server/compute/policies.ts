@@ -13,7 +13,7 @@ import type { ServiceSettings } from '../settings.ts';
 import type { PolicyRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { assertListFits } from './list-limit.ts';
-import { checkFree, findOwn, pickByIdOrName, readName, refuseField, refuseUnknown } from './names.ts';
+import { checkFree, findOwn, pickByIdOrName, readName, createFieldError, createUnknownError } from './names.ts';
 import { noteRoles } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
 import { clearTags } from './tags.ts';
@@ -35,7 +35,7 @@ export const listPolicies: Handler<typeof compute.listPolicies> = async (_, call
 async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: string): Promise<PolicyRow> {
   const id = (await findOwn(db, 'policies', account, name))?.id;
   const row = id === undefined ? undefined : await db.selectFrom('policies').selectAll().where('id', '=', id).executeTakeFirst();
-  if (row === undefined) throw refuseUnknown('policy', name);
+  if (row === undefined) throw createUnknownError('policy', name);
   return row;
 }
 
@@ -43,18 +43,18 @@ async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: stri
 export const getPolicy: Handler<typeof compute.getPolicy> = async ({ policy: name }, call) => {
   if ((call.settings.staleness ?? 0) <= 0) return showPolicy(await requirePolicy(call.store.db, call.account, name));
   const row = pickByIdOrName(await listRows(call), name);
-  if (row === undefined) throw refuseUnknown('policy', name);
+  if (row === undefined) throw createUnknownError('policy', name);
   return showPolicy(row);
 };
 
-function refuseRules(message: string): ApiError {
-  return refuseField('rules', message, message);
+function createRulesError(message: string): ApiError {
+  return createFieldError('rules', message, message);
 }
 
 function checkRule(rule: string, index: number, settings: ServiceSettings): void {
   assertWithinLimit(settings, 'ruleBytes', Buffer.byteLength(rule), { has: `rules[${index}] may have`, counted: 'bytes', field: 'rules' });
   const placed = tryRule(rule);
-  if (placed instanceof PolicySyntaxError) throw refuseRules(`rules[${index}]: ${placed.message}`);
+  if (placed instanceof PolicySyntaxError) throw createRulesError(`rules[${index}]: ${placed.message}`);
   const subject = { has: `the condition of rules[${index}] may have`, counted: 'comparisons', field: 'rules' };
   assertWithinLimit(settings, 'ruleComparisons', countComparisons(placed.rule.condition), subject);
 }
@@ -64,13 +64,13 @@ function checkRule(rule: string, index: number, settings: ServiceSettings): void
  * duplicate
  */
 function readRules(rules: readonly string[], settings: ServiceSettings): string {
-  if (rules.length === 0) throw refuseRules('rules: a policy needs at least one rule');
+  if (rules.length === 0) throw createRulesError('rules: a policy needs at least one rule');
   assertWithinLimit(settings, 'policyRules', rules.length, { has: 'a policy has', counted: 'rules', field: 'rules' });
   const places = new Map<string, number>();
   for (const [index, rule] of rules.entries()) {
     checkRule(rule, index, settings);
     const first = places.get(rule);
-    if (first !== undefined) throw refuseRules(`rules[${index}] is the same as rules[${first}]`);
+    if (first !== undefined) throw createRulesError(`rules[${index}] is the same as rules[${first}]`);
     places.set(rule, index);
   }
   return JSON.stringify(rules);
@@ -137,7 +137,7 @@ export const deletePolicy: Handler<typeof compute.deletePolicy> = async ({ polic
   const id = given.toLowerCase();
   await store.write(async (transaction) => {
     const before = await requirePolicy(transaction, account, id);
-    if (before.id !== id) throw refuseUnknown('policy with the id', given);
+    if (before.id !== id) throw createUnknownError('policy with the id', given);
     await noteChange(transaction, call, 'policy', id, before);
     await noteRoles(transaction, call, { policy: id });
     await clearTags(transaction, account, `policies/${id}`);

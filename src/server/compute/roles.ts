@@ -13,7 +13,7 @@ import { assertRoom, assertWithinLimit } from '../limit.ts';
 import { hasOldRoles } from '../http/version.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { assertMembersFit } from './list-limit.ts';
-import { checkFree, findOwn, pickByIdOrName, readName, refuseUnknown } from './names.ts';
+import { checkFree, findOwn, pickByIdOrName, readName, createUnknownError } from './names.ts';
 import { showOldRole, type OldRole } from './old-roles.ts';
 import { listRoleRecords, type MemberRecord, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -38,7 +38,7 @@ export const listRoles: Handler<typeof compute.listRoles> = async (_, call) => (
 async function requireRole(db: Db, account: AccountRow, name: string): Promise<RoleRecord> {
   const id = (await findOwn(db, 'roles', account, name))?.id;
   const [role] = id === undefined ? [] : await listRoleRecords(db, account, id);
-  if (role === undefined) throw refuseUnknown('role', name);
+  if (role === undefined) throw createUnknownError('role', name);
   return role;
 }
 
@@ -46,11 +46,11 @@ async function requireRole(db: Db, account: AccountRow, name: string): Promise<R
 export const getRole: Handler<typeof compute.getRole> = async ({ role: name }, call) => {
   if ((call.settings.staleness ?? 0) <= 0) return showRole(await requireRole(call.store.db, call.account, name), call);
   const role = pickByIdOrName(await listPast(call), name);
-  if (role === undefined) throw refuseUnknown('role', name);
+  if (role === undefined) throw createUnknownError('role', name);
   return showRole(role, call);
 };
 
-function refuse(message: string): ApiError {
+function createRoleError(message: string): ApiError {
   return new ApiError(409, 'InvalidArgument', message);
 }
 
@@ -61,10 +61,10 @@ async function resolvePolicy(
   index: number,
 ): Promise<string> {
   const wanted = id ?? name;
-  if (wanted === undefined) throw refuse(`policies[${index}] needs an id or a name`);
+  if (wanted === undefined) throw createRoleError(`policies[${index}] needs an id or a name`);
   const query = db.selectFrom('policies').select('id').where('account', '=', account.id);
   const found = await (id === undefined ? query.where('name', '=', wanted) : query.where('id', '=', id.toLowerCase())).executeTakeFirst();
-  if (found === undefined) throw refuse(`policies: the account has no policy "${wanted}"`);
+  if (found === undefined) throw createRoleError(`policies: the account has no policy "${wanted}"`);
   return found.id;
 }
 
@@ -73,11 +73,11 @@ type MemberInput = NonNullable<RoleInput['members']>[number];
 async function resolveMember(db: Db, account: AccountRow, input: MemberInput, index: number): Promise<Omit<MemberRecord, 'login'>> {
   const { type = 'subuser', id, login, default: isDefault = false } = input;
   const wanted = id ?? login;
-  if (wanted === undefined) throw refuse(`members[${index}] needs an id or a login`);
-  if (id !== undefined && !isUuid(id)) throw refuse(`members[${index}].id must be a UUID, not "${id}"`);
+  if (wanted === undefined) throw createRoleError(`members[${index}] needs an id or a login`);
+  if (id !== undefined && !isUuid(id)) throw createRoleError(`members[${index}].id must be a UUID, not "${id}"`);
   const found = type === 'subuser' ? await findUser(db, account, wanted) : await findAccount(db, 'compute', wanted);
-  if (found === undefined) throw refuse(`members: there is no ${type === 'subuser' ? 'user' : 'account'} "${wanted}"`);
-  if (found.id === account.id) throw refuse(`members: ${account.login} is the account itself, which needs no role`);
+  if (found === undefined) throw createRoleError(`members: there is no ${type === 'subuser' ? 'user' : 'account'} "${wanted}"`);
+  if (found.id === account.id) throw createRoleError(`members: ${account.login} is the account itself, which needs no role`);
   return { type, id: found.id, default: isDefault };
 }
 
@@ -172,7 +172,7 @@ async function writeRole(transaction: Transaction<Schema>, input: RoleInput, bef
   if (input.policies !== undefined) await writePolicies(transaction, account, before.id, input.policies);
   const role = await requireRole(transaction, account, before.id);
   if (role.name === administratorRole && role.policies.length > 0) {
-    throw refuse(`the role ${administratorRole} may do everything and cannot have policies`);
+    throw createRoleError(`the role ${administratorRole} may do everything and cannot have policies`);
   }
   return role;
 }
@@ -191,7 +191,7 @@ function assertMayChange(name: string, { account }: Call, isAdministrator: boole
 /** @throws {ApiError} 409 `InvalidArgument` for a member without a type, which only API version 9 requires */
 function assertTyped({ members = [] }: RoleInput, { version }: Call): void {
   const index = hasOldRoles(version) ? -1 : members.findIndex(({ type }) => type === undefined);
-  if (index !== -1) throw refuse(`members[${index}].type is required: subuser or account`);
+  if (index !== -1) throw createRoleError(`members[${index}].type is required: subuser or account`);
 }
 
 /** A role for the audit log. */
@@ -253,7 +253,7 @@ export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: giv
   const isAdministrator = await call.isAdministrator();
   await store.write(async (transaction) => {
     const before = await requireRole(transaction, account, id);
-    if (before.id !== id) throw refuseUnknown('role with the id', given);
+    if (before.id !== id) throw createUnknownError('role with the id', given);
     assertMayChange(before.name, call, isAdministrator);
     await noteChange(transaction, call, 'role', id, before);
     await clearTags(transaction, account, `roles/${id}`);

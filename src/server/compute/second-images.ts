@@ -5,7 +5,7 @@ import { listSecondImages } from '../peers/second-datacenter.ts';
 import { listDatacenters, listServices as listSharedServices } from './datacenters.ts';
 import { listImageFilters, showImage } from './image-shape.ts';
 import { createComputeHandlers } from './index.ts';
-import { refuseUnknown } from './names.ts';
+import { createUnknownError } from './names.ts';
 
 /** ListImages of the second datacenter, with the same filters as in the first. */
 const listImages: Handler<typeof compute.listImages> = async (filter, call) => {
@@ -20,7 +20,7 @@ const findImage: FindImage = async (_, account, id) => listSecondImages(account.
 /** GetImage of the second datacenter. */
 const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
   const row = await findImage(call.store.db, call.account, id);
-  if (row === undefined) throw refuseUnknown('image', id);
+  if (row === undefined) throw createUnknownError('image', id);
   return showImage(row, call);
 };
 

@@ -7,7 +7,7 @@ import { ApiError } from '../../base/errors.ts';
 import { splitList } from '../../base/split-list.ts';
 import { findRoleIds } from '../access/caller-roles.ts';
 import { noteAudit } from '../access/audit.ts';
-import { refuseMissing } from '../http/input-errors.ts';
+import { createMissingError } from '../http/input-errors.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { findResource, locateResource, type Resource } from './resources.ts';
@@ -56,7 +56,7 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resourc
   const [, ...parts] = path.split('/');
   if (!isResourcePath(parts)) throw new ApiError(409, 'InvalidArgument', `/${path} is not the path of a resource that can be tagged`);
   if (given === undefined) {
-    if (parts.length > 0) throw refuseMissing(operation, ['role-tag']);
+    if (parts.length > 0) throw createMissingError(operation, ['role-tag']);
     return { name: `/${account.login}`, 'role-tag': await listTags(store.db, account, '') };
   }
   const names = given.flatMap((list) => splitList(list));

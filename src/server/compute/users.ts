@@ -9,7 +9,7 @@ import { assertRoom } from '../limit.ts';
 import type { UserRow } from '../store/schema.ts';
 import { checkEmail, emptyContact, readContact, showContact } from './contact.ts';
 import { assertListFits } from './list-limit.ts';
-import { checkFree, refuseField, refuseUnknown, requireUser } from './names.ts';
+import { checkFree, createFieldError, createUnknownError, requireUser } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { noteRoles, selectRolesOf, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -57,7 +57,7 @@ async function readUser(call: Call, name: string): Promise<UserRecord | undefine
 /** GetUser, by login or id; with `membership` the response includes the names of the user's roles. */
 export const getUser: Handler<typeof compute.getUser> = async ({ user: name, membership }, call) => {
   const user = await readUser(call, name);
-  if (user === undefined) throw refuseUnknown('user', name);
+  if (user === undefined) throw createUnknownError('user', name);
   if (membership !== true) return showUser(user);
   const rows = await selectRolesOf(call.store.db, call.account, user.id).execute();
   const current = rows.map(({ id, name, is_default: active }) => ({ id, name, members: [{ id: user.id, default: active === 1 }] }));
@@ -68,7 +68,7 @@ export const getUser: Handler<typeof compute.getUser> = async ({ user: name, mem
 
 function checkLogin(login: string): void {
   if (/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(login)) return;
-  throw refuseField('login', 'must have 3 to 32 characters: a letter, then letters, digits, _ . @ -');
+  throw createFieldError('login', 'must have 3 to 32 characters: a letter, then letters, digits, _ . @ -');
 }
 
 /** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an invalid e-mail address or a weak password. */

@@ -70,7 +70,7 @@ export class HttpConnection {
   }
 
   /** Responds to something that is not HTTP, or that is too slow or too large, if the socket is still writable. */
-  refuse(error: SocketError): void {
+  endOnError(error: SocketError): void {
     if (!this.#socket.writable || error.code === 'ECONNRESET') {
       this.#socket.destroy();
       return;

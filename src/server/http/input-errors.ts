@@ -27,7 +27,7 @@ function findRefusal({ service, name }: Operation): Refusal {
 }
 
 /** The error for missing input: one message with all missing names. */
-export function refuseMissing(operation: Operation, names: readonly string[]): ApiError {
+export function createMissingError(operation: Operation, names: readonly string[]): ApiError {
   const { status, missing } = findRefusal(operation);
   const errors = names.map((field) => ({ field, code: 'MissingParameter', message: `${field} is required` }));
   const verb = names.length === 1 ? 'is a required parameter' : 'are required parameters';
@@ -35,7 +35,7 @@ export function refuseMissing(operation: Operation, names: readonly string[]): A
 }
 
 /** The error for a value that does not fit its field. */
-export function refuseInvalid(operation: Operation, field: string, message: string): ApiError {
+export function createInvalidError(operation: Operation, field: string, message: string): ApiError {
   const { status, invalid } = findRefusal(operation);
   return new ApiError(status, invalid, `${field} ${message}`, { errors: [{ field, code: 'InvalidArgument', message }] });
 }

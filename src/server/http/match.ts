@@ -109,7 +109,7 @@ function listSelections(rivals: readonly Operation[]): [string, string][] {
 }
 
 /** The error for a selecting parameter with an unknown value, or with any value if the path alone is another operation. */
-function refuseQuery(rivals: readonly Operation[], found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
+function findQueryError(rivals: readonly Operation[], found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
   const conditions = listSelections(rivals);
   const [name] = conditions[0] ?? [];
   const value = name === undefined ? null : query.get(name);
@@ -128,7 +128,7 @@ function findSelector(rivals: readonly Operation[], query: URLSearchParams): str
  * Storage: the error for a misspelled query parameter that would turn a PUT into another operation. Without this check, `?metadata=1` would
  * empty the object whose headers it is meant to change.
  */
-function refuseMisspelled(found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
+function findMisspellingError(found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
   if (found?.service !== 'storage' || found.method !== 'PUT' || found.when.query !== undefined) return undefined;
   const name = [...query.keys()].find((key) => key.toLowerCase() === 'metadata');
   if (name === undefined) return undefined;
@@ -167,7 +167,7 @@ export function createMatcher(operations: Operations): (method: string, target: 
     // If the path alone is not an operation, any of its operations stands for the one that the body selects.
     const steps = rivalSteps(method, ranked, parts);
     const [first, ...others] = sameRank.length > 0 || selector === undefined ? sameRank : rivalMatches;
-    const refusal = refuseQuery(rivals, first?.operation, query) ?? refuseMisspelled(first?.operation, query);
+    const refusal = findQueryError(rivals, first?.operation, query) ?? findMisspellingError(first?.operation, query);
     if (refusal !== undefined) throw refusal;
     if (first !== undefined && steps.length > 0 && !isStep(first.operation)) throw new MethodNotAllowed(method, path, listMethods(steps));
     if (first !== undefined) return { candidates: [first, ...others], ...(selector !== undefined && { selector }) };

@@ -19,13 +19,13 @@ export interface ProxyOptions {
 }
 
 /** Waits for the header at the beginning of a connection, and puts back what follows it. A connection without a header is closed. */
-function awaitHeader(socket: Socket, patienceMs: number, take: (address: string | undefined) => void, refuse: () => void): void {
+function awaitHeader(socket: Socket, patienceMs: number, take: (address: string | undefined) => void, logRefused: () => void): void {
   let received: Buffer = Buffer.alloc(0);
   const end = (): void => {
     socket.off('readable', read).destroy();
   };
   const timer = setTimeout(() => {
-    refuse();
+    logRefused();
     end();
   }, patienceMs);
   function read(): void {
@@ -43,7 +43,7 @@ function awaitHeader(socket: Socket, patienceMs: number, take: (address: string 
       return take(header.address);
     } catch (error) {
       if (!(error instanceof InvalidProxyHeader)) throw error;
-      refuse();
+      logRefused();
       return end();
     }
   }
@@ -65,12 +65,12 @@ export function acceptProxied(
   { isBalancer, patienceMs, mostWaiting, log }: ProxyOptions,
 ): () => void {
   const waiting = new Set<Socket>();
-  const refuse = createRepeatedLog(log, (count) => `closed ${count} connections of balancers without a valid PROXY header`);
+  const logRefused = createRepeatedLog(log, (count) => `closed ${count} connections of balancers without a valid PROXY header`);
   const accept = takeListeners(server);
   server.on('connection', (socket: Socket) => {
     if (!isBalancer(socket.remoteAddress ?? '')) return accept(socket);
     if (waiting.size >= mostWaiting) {
-      refuse();
+      logRefused();
       socket.destroy();
       return undefined;
     }
@@ -81,7 +81,7 @@ export function acceptProxied(
       if (address !== undefined) addresses.set(socket, address);
       accept(socket);
     };
-    return awaitHeader(socket, patienceMs, take, refuse);
+    return awaitHeader(socket, patienceMs, take, logRefused);
   });
   return () => waiting.forEach((socket) => socket.destroy());
 }

@@ -221,7 +221,7 @@ function answerRequests(server: Server, options: ListenOptions, connections: Con
     const connection = connections.http.get(socket);
     // Before the end of the handshake no response is possible, and an orderly end would wait for the client.
     if (connection === undefined) socket.destroy();
-    else connection.refuse(error);
+    else connection.endOnError(error);
   });
 }
 

@@ -10,7 +10,7 @@ import type { Match } from './match.ts';
 import { assertQueryHas } from '../access/presigned.ts';
 import { collectPairs, readBodyParameters, type Parameters } from './read-parameters.ts';
 import { limitOf } from '../limit.ts';
-import { refuseInvalid, refuseMissing, refusesUnknown } from './input-errors.ts';
+import { createInvalidError, createMissingError, refusesUnknown } from './input-errors.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { hasOldRoles } from './version.ts';
 
@@ -33,14 +33,14 @@ function coerceField(operation: Operation, name: string, field: Field, value: un
       refusesSingle: operation.service === 'storage',
     });
   } catch (error) {
-    throw error instanceof ValueError ? refuseInvalid(operation, `${name}${error.place}`, error.message) : error;
+    throw error instanceof ValueError ? createInvalidError(operation, `${name}${error.place}`, error.message) : error;
   }
 }
 
 function checkUnknown(operation: Operation, parameters: Parameters): void {
   if (!refusesUnknown(operation)) return;
   const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(operation.fields, name));
-  if (unknown !== undefined) throw refuseInvalid(operation, unknown, 'is not a known field');
+  if (unknown !== undefined) throw createInvalidError(operation, unknown, 'is not a known field');
 }
 
 function pickFields(operation: Operation, parameters: Parameters, headers: Headers): Record<string, unknown> {
@@ -49,7 +49,7 @@ function pickFields(operation: Operation, parameters: Parameters, headers: Heade
   const given = Object.entries(operation.fields).map(([name, field]) => ({ name, field, value: valueOf(name, field) }));
   const missing = given.filter(({ value, field }) => isMissing(value, field) && !field.optional);
   if (missing.length > 0)
-    throw refuseMissing(
+    throw createMissingError(
       operation,
       missing.map(({ name }) => name),
     );

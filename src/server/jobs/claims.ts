@@ -14,7 +14,7 @@ export interface Claim {
 }
 
 /** The failure of a task that is not retried because its workers died too often; undefined if it may run again. */
-function refuseLost({ lost }: Pick<Task, 'lost'>): Failure | undefined {
+function findLossFailure({ lost }: Pick<Task, 'lost'>): Failure | undefined {
   if (lost < mostLosses) return undefined;
   return { code: 'InternalError', message: `the workers that ran the task died ${lost} times while running it` };
 }
@@ -36,7 +36,7 @@ export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJo
     const failures: { task: Task; failure: Failure }[] = [];
     for (const task of claimed) {
       const source = task.input === null ? undefined : sources.shift();
-      const failure = refuseLost(task) ?? (source && 'code' in source ? source : undefined);
+      const failure = findLossFailure(task) ?? (source && 'code' in source ? source : undefined);
       if (failure) failures.push({ task, failure });
       else {
         task.source = source && 'place' in source ? source : undefined;

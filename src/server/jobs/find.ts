@@ -40,6 +40,6 @@ export function jobDirectory(login: string, id: string): Place {
 }
 
 /** The error for an operation that the state of a job does not allow. */
-export function refuseState(id: string, state: string, wanted: string): ApiError {
+export function createStateError(id: string, state: string, wanted: string): ApiError {
   return new ApiError(409, 'InvalidJobState', `job ${id} ${state}: ${wanted}`);
 }

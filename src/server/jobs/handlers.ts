@@ -6,7 +6,7 @@ import { assertRoom, oldestOf } from '../limit.ts';
 import { describeJob } from './describe.ts';
 import { createDirectory, listCreatorRoles } from './directory.ts';
 import type { JobService } from './engine.ts';
-import { jobDirectory, refuseState, requireJob, requireLockedJob } from './find.ts';
+import { jobDirectory, createStateError, requireJob, requireLockedJob } from './find.ts';
 import { forgetOldJobs } from './old-jobs.ts';
 import { readParty } from './party.ts';
 import { checkPhases, countReducers } from './phases.ts';
@@ -88,7 +88,7 @@ export function createEndJobInput(wake: Wake): Handler<typeof storage.endJobInpu
   return async ({ id }, call) => {
     await call.store.writeEntry(async (transaction) => {
       const job = await requireLockedJob(transaction, call, id);
-      if (job.cancelled === 1) throw refuseState(id, 'was cancelled', 'its input cannot be ended');
+      if (job.cancelled === 1) throw createStateError(id, 'was cancelled', 'its input cannot be ended');
       if (job.input_done === 1) return;
       await transaction.updateTable('jobs').set({ input_done: 1 }).where('id', '=', id).execute();
       await advancePhases(transaction, id, true);
@@ -103,8 +103,8 @@ export function createCancelJob(wake: Wake): Handler<typeof storage.cancelJob> {
   return async ({ id }, call) => {
     await call.store.writeEntry(async (transaction) => {
       const job = await requireLockedJob(transaction, call, id);
-      if (job.cancelled === 1) throw refuseState(id, 'was already cancelled', 'it cannot be cancelled again');
-      if (job.state === 'done') throw refuseState(id, 'is done', 'it cannot be cancelled');
+      if (job.cancelled === 1) throw createStateError(id, 'was already cancelled', 'it cannot be cancelled again');
+      if (job.state === 'done') throw createStateError(id, 'is done', 'it cannot be cancelled');
       await transaction.updateTable('jobs').set({ cancelled: 1 }).where('id', '=', id).execute();
     });
     wake(id);

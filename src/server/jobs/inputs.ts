@@ -12,7 +12,7 @@ import { assertWithinLimit } from '../limit.ts';
 import { assertMd5, assertSameMd5 } from '../storage/headers.ts';
 import { assertQuotaLeft } from '../storage/quota.ts';
 import type { JobEngine } from './engine.ts';
-import { refuseState, requireJob, requireLockedJob } from './find.ts';
+import { createStateError, requireJob, requireLockedJob } from './find.ts';
 import { readParty, type StoredParty } from './party.ts';
 import { addPhaseInputs, advancePhases, listPhases } from './progress.ts';
 
@@ -57,9 +57,9 @@ function tellAdded(error: ApiError, added: number): ApiError {
 
 function checkState({ id, cancelled, state, input_done }: JobRow): void {
   const wanted = 'it accepts no more input';
-  if (cancelled === 1) throw refuseState(id, 'was cancelled', wanted);
-  if (state === 'done') throw refuseState(id, 'is done', wanted);
-  if (input_done === 1) throw refuseState(id, 'has ended its input', wanted);
+  if (cancelled === 1) throw createStateError(id, 'was cancelled', wanted);
+  if (state === 'done') throw createStateError(id, 'is done', wanted);
+  if (input_done === 1) throw createStateError(id, 'has ended its input', wanted);
 }
 
 /** The number of a party that adds inputs to a job; null if it is the creator with the access of the creation. */
@@ -131,7 +131,7 @@ async function* readBatches(body: ByteStream): AsyncGenerator<Batch> {
     const lines = `${rest}${decodeChunk(decoder, chunk)}`.split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) addLine(waiting, line);
-    if (rest.length > longestLine) throw refuseLine(rest);
+    if (rest.length > longestLine) throw createLineError(rest);
     while (waiting.length > batchSize) yield { lines: waiting.splice(0, batchSize), isLast: false };
   }
   addLine(waiting, `${rest}${decodeChunk(decoder)}`);
@@ -141,12 +141,12 @@ async function* readBatches(body: ByteStream): AsyncGenerator<Batch> {
 
 function addLine(batch: string[], line: string): void {
   const path = line.endsWith('\r') ? line.slice(0, -1) : line;
-  if (path.length > longestLine) throw refuseLine(path);
+  if (path.length > longestLine) throw createLineError(path);
   if (path.includes('\0')) throw new ApiError(400, 'BadRequest', `a line contains a NUL character: ${JSON.stringify(path.slice(0, 40))}`);
   if (path !== '') batch.push(path);
 }
 
-function refuseLine(line: string): ApiError {
+function createLineError(line: string): ApiError {
   return new ApiError(
     400,
     'BadRequest',

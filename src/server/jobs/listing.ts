@@ -20,7 +20,7 @@ const states: ReadonlyMap<string, 'running' | 'done' | null> = new Map([
 
 type Wishes = Omit<Parameters<typeof listJobs>[0], 'state' | 'name'>;
 
-function refuse(message: string): ApiError {
+function createListingError(message: string): ApiError {
   return new ApiError(400, 'InvalidParameter', message);
 }
 
@@ -117,9 +117,10 @@ async function readPage(call: Call, selection: Selection, count: number, wishes:
  */
 export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, ...wishes }, call) => {
   const { db } = call.store;
-  assertPage(wishes, refuse);
+  assertPage(wishes, createListingError);
   const wanted = state === undefined ? undefined : states.get(state);
-  if (state !== undefined && wanted === undefined) throw refuse(`state is "${state}": it must be running, live, queued or done`);
+  if (state !== undefined && wanted === undefined)
+    throw createListingError(`state is "${state}": it must be running, live, queued or done`);
   if (state === undefined && name === undefined) return listDirectory({ ...wishes, path: 'jobs' }, call);
   let jobs: Selection['jobs'] = db.selectFrom('jobs').where('jobs.account', '=', call.account.id);
   if (wanted === null) jobs = jobs.where(sql<boolean>`false`);

@@ -9,35 +9,36 @@ const mostPhases = 100;
 const longestCommand = 100_000;
 
 /** The error for an invalid job; the message names the phase and the field. */
-function refuseJob(message: string): ApiError {
+function createJobError(message: string): ApiError {
   return new ApiError(400, 'InvalidJob', message);
 }
 
 /** @throws {ApiError} 400 `InvalidJob` for a job without phases, an empty command, or an invalid count, memory or disk */
 export function checkPhases(phases: readonly Phase[]): void {
-  if (phases.length === 0) throw refuseJob('phases is empty: a job needs at least one phase');
-  if (phases.length > mostPhases) throw refuseJob(`phases has ${phases.length} phases: a job can have ${mostPhases}`);
+  if (phases.length === 0) throw createJobError('phases is empty: a job needs at least one phase');
+  if (phases.length > mostPhases) throw createJobError(`phases has ${phases.length} phases: a job can have ${mostPhases}`);
   for (const [index, phase] of phases.entries()) checkPhase(phase, `phases[${index}]`);
 }
 
 function checkPhase({ type = 'map', exec, init, assets = [], count, memory, disk }: Phase, place: string): void {
-  if (exec.trim() === '') throw refuseJob(`${place}.exec is empty: it must be a shell command`);
+  if (exec.trim() === '') throw createJobError(`${place}.exec is empty: it must be a shell command`);
   checkCommand(exec, `${place}.exec`);
   if (init !== undefined) checkCommand(init, `${place}.init`);
-  if (count !== undefined && type === 'map') throw refuseJob(`${place}.count is for reduce phases: remove it from the map phase`);
+  if (count !== undefined && type === 'map') throw createJobError(`${place}.count is for reduce phases: remove it from the map phase`);
   if (count !== undefined && !isWhole(count, mostReducers))
-    throw refuseJob(`${place}.count is ${count}: it must be a whole number from 1 to ${mostReducers}`);
-  if (memory !== undefined && !isWhole(memory)) throw refuseJob(`${place}.memory is ${memory}: it must be a whole number of MB`);
-  if (disk !== undefined && !isWhole(disk)) throw refuseJob(`${place}.disk is ${disk}: it must be a whole number of GB`);
+    throw createJobError(`${place}.count is ${count}: it must be a whole number from 1 to ${mostReducers}`);
+  if (memory !== undefined && !isWhole(memory)) throw createJobError(`${place}.memory is ${memory}: it must be a whole number of MB`);
+  if (disk !== undefined && !isWhole(disk)) throw createJobError(`${place}.disk is ${disk}: it must be a whole number of GB`);
   const wrong = assets.findIndex((asset) => !asset.startsWith('/'));
   if (wrong !== -1)
-    throw refuseJob(`${place}.assets[${wrong}] is "${assets[wrong]}": it must be the path of an object, like /login/stor/name`);
+    throw createJobError(`${place}.assets[${wrong}] is "${assets[wrong]}": it must be the path of an object, like /login/stor/name`);
 }
 
 function checkCommand(command: string, place: string): void {
-  if (command.includes('\0')) throw refuseJob(`${place} contains a NUL character`);
+  if (command.includes('\0')) throw createJobError(`${place} contains a NUL character`);
   const size = Buffer.byteLength(command);
-  if (size > longestCommand) throw refuseJob(`${place} has ${size} bytes: at most ${longestCommand}; put a longer script into an asset`);
+  if (size > longestCommand)
+    throw createJobError(`${place} has ${size} bytes: at most ${longestCommand}; put a longer script into an asset`);
 }
 
 function isWhole(value: number, most = Number.MAX_SAFE_INTEGER): boolean {

@@ -184,7 +184,7 @@ function protectRunner(column: 0 | 1): Instruction[] {
 function listInstructions(architecture: Architecture, isSampled: boolean): Instruction[] {
   const column = architecture === 'x64' ? 0 : 1;
   const { EPERM, ENOSYS, EAFNOSUPPORT } = constants.errno;
-  const refuse = (calls: Readonly<Record<string, Numbers>>, error: number): Instruction[] =>
+  const failCalls = (calls: Readonly<Record<string, Numbers>>, error: number): Instruction[] =>
     Object.values(calls).flatMap((numbers) => {
       const number = numbers[column];
       return number === null ? [] : failIf(number, error);
@@ -202,9 +202,9 @@ function listInstructions(architecture: Architecture, isSampled: boolean): Instr
           [end, 0, 0, fail(EPERM)],
         ] as Instruction[])
       : []),
-    ...refuse(forbidden, EPERM),
-    ...refuse(absent, ENOSYS),
-    ...(isSampled ? refuse(uncounted, ENOSYS) : []),
+    ...failCalls(forbidden, EPERM),
+    ...failCalls(absent, ENOSYS),
+    ...(isSampled ? failCalls(uncounted, ENOSYS) : []),
     ...protectRunner(column),
     ...onCall(numberOf(clone), [
       [load, 0, 0, argumentOffset(0)],

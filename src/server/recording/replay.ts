@@ -31,7 +31,7 @@ export interface Replay {
   close(): void;
 }
 
-function refuse(file: string, problem: string): UsageError {
+function createRecordingError(file: string, problem: string): UsageError {
   return new UsageError(`${file}: ${problem}`, { hint: 'cloud local record FILE -- COMMAND makes a recording' });
 }
 
@@ -41,10 +41,10 @@ function open(file: string): number {
     if (fstatSync(descriptor).isFile()) return descriptor;
     closeSync(descriptor);
   } catch (error) {
-    if (isSystemError(error)) throw refuse(file, error.code === 'ENOENT' ? 'does not exist' : error.message);
+    if (isSystemError(error)) throw createRecordingError(file, error.code === 'ENOENT' ? 'does not exist' : error.message);
     throw error;
   }
-  throw refuse(file, 'is not a regular file');
+  throw createRecordingError(file, 'is not a regular file');
 }
 
 function readLine(file: string, line: Buffer, number: number): unknown {
@@ -150,18 +150,18 @@ function readIndex(file: string, descriptor: number): Index {
   let number = 0;
   for (const { line, at } of readLines(descriptor)) {
     number += 1;
-    if (number === 1 && line[0] !== 0x7b) throw refuse(file, 'is not a recording');
+    if (number === 1 && line[0] !== 0x7b) throw createRecordingError(file, 'is not a recording');
     const value = readLine(file, line, number);
     if (header === undefined) {
-      if (!isHeader(value)) throw refuse(file, 'is not a recording of this format');
+      if (!isHeader(value)) throw createRecordingError(file, 'is not a recording of this format');
       header = value;
       continue;
     }
-    if (!isExchange(value)) throw refuse(file, `line ${number} is not an exchange`);
+    if (!isExchange(value)) throw createRecordingError(file, `line ${number} is not an exchange`);
     const { id, service, method, path, query, choice, sha256 } = value;
     all.push({ key: { service, method, path, query, choice, sha256 }, id, at, length: line.length, isUsed: false });
   }
-  if (header === undefined) throw refuse(file, 'is empty');
+  if (header === undefined) throw createRecordingError(file, 'is empty');
   return { header, all: all.toSorted((a, b) => a.id - b.id) };
 }
 

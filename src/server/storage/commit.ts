@@ -15,8 +15,8 @@ import { refuseJobPlace } from './job-places.ts';
 import { placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags, readNamedTags, type NamedTags } from './roles.ts';
 import { assertQuota, growthOf } from './quota.ts';
-import { refuseArgument, refuseConditions } from './upload-headers.ts';
-import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
+import { createArgumentError, refuseConditions } from './upload-headers.ts';
+import { findUpload, partsDirectory, createStateError, removeParts } from './uploads.ts';
 
 /** Minimum size in bytes of a part other than the last: 5 MiB (section 8). */
 const smallestPart = 5 * 1024 ** 2;
@@ -134,8 +134,8 @@ async function checkCommit(db: Kysely<Schema>, upload: UploadRow, etags: readonl
   const found = await findForWriting(db, target);
   await refuseJobPlace(db, target, 'write');
   refuseDirectory(target, found.entry);
-  if (etags.length > mostParts) throw refuseArgument(`${etags.length} parts were given: an upload has at most ${mostParts}`);
-  if (upload.state === 'done') throw refuseState(upload, upload.result === 'committed' ? 'committed with other parts' : 'committed');
+  if (etags.length > mostParts) throw createArgumentError(`${etags.length} parts were given: an upload has at most ${mostParts}`);
+  if (upload.state === 'done') throw createStateError(upload, upload.result === 'committed' ? 'committed with other parts' : 'committed');
   const stored = await findParts(db, partsDirectory(account.login, upload.id));
   const parts = etags.map((etag, index) => checkPart(stored.get(String(index)), etag, index));
   checkSizes(upload, parts);
@@ -150,23 +150,23 @@ async function findParts(db: Kysely<Schema>, directory: Place): Promise<Readonly
 }
 
 function checkPart(part: Part | undefined, etag: string, index: number): Part {
-  if (!part) throw refuseArgument(`part ${index} does not exist: upload it first`);
+  if (!part) throw createArgumentError(`part ${index} does not exist: upload it first`);
   if (part.etag === etag) return part;
-  throw refuseArgument(`part ${index} has the etag ${part.etag}, not ${etag}: it was uploaded again`);
+  throw createArgumentError(`part ${index} has the etag ${part.etag}, not ${etag}: it was uploaded again`);
 }
 
 function checkSizes(upload: UploadRow, parts: readonly Part[]): void {
   const small = parts.slice(0, -1).findIndex(({ size }) => size < smallestPart);
   if (small !== -1)
-    throw refuseArgument(`part ${small} has ${parts[small]?.size} bytes: all parts but the last must have at least ${smallestPart}`);
+    throw createArgumentError(`part ${small} has ${parts[small]?.size} bytes: all parts but the last must have at least ${smallestPart}`);
   const size = measureParts(parts);
   if (upload.content_length === null || upload.content_length === size) return;
-  throw refuseArgument(`the parts have ${size} bytes in total, not the ${upload.content_length} declared as content-length`);
+  throw createArgumentError(`the parts have ${size} bytes in total, not the ${upload.content_length} declared as content-length`);
 }
 
 function checkMd5({ content_md5: declared }: UploadRow, md5: string): void {
   if (declared === null || declared === md5) return;
-  throw refuseArgument(`the MD5 of the parts is ${md5}, not the ${declared} declared as content-md5`);
+  throw createArgumentError(`the MD5 of the parts is ${md5}, not the ${declared} declared as content-md5`);
 }
 
 function measureParts(parts: readonly Part[]): number {

@@ -10,13 +10,13 @@ const parameter = new RegExp(String.raw`^\s*;\s*(${token})\s*=\s*(${token}|"(?:[
  */
 export function cleanDisposition(value: string): string {
   const kind = new RegExp(`^\\s*(${token})`).exec(value);
-  if (!kind) throw refuse(value);
+  if (!kind) throw createDispositionError(value);
   let result = kind[1] ?? '';
   let rest = value.slice(kind[0].length);
   while (rest.trim() !== '') {
     const found = parameter.exec(rest);
     const [all = '', name = '', text = ''] = found ?? [];
-    if (!found) throw refuse(value);
+    if (!found) throw createDispositionError(value);
     result += `; ${name}=${cleanParameter(name.toLowerCase(), text, value)}`;
     rest = rest.slice(all.length);
   }
@@ -36,13 +36,13 @@ function cleanParameter(name: string, text: string, whole: string): string {
 /** `UTF-8''a%20b`: folders may be hidden in the percent-encoding. */
 function cleanEncoded(text: string, whole: string): string {
   const [, prefix, encoded] = /^([^']+'[^']*')(.*)$/.exec(text) ?? [];
-  if (prefix === undefined || encoded === undefined) throw refuse(whole);
+  if (prefix === undefined || encoded === undefined) throw createDispositionError(whole);
   try {
     const plain = decodeURIComponent(encoded);
     const base = dropFolders(plain);
     return base === plain ? text : prefix + encodeURIComponent(base).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   } catch {
-    throw refuse(whole);
+    throw createDispositionError(whole);
   }
 }
 
@@ -50,7 +50,7 @@ function dropFolders(file: string): string {
   return file.split(/[/\\]/).at(-1) ?? '';
 }
 
-function refuse(value: string): ApiError {
+function createDispositionError(value: string): ApiError {
   return new ApiError(
     400,
     'BadRequest',

@@ -39,22 +39,22 @@ interface Page {
 
 type PageInput = Pick<InputOf<typeof storage.listDirectory>, 'limit' | 'sort' | 'sort_order'>;
 
-/** Throws what `refuse` makes of a message, unless a page of a listing can be selected in this way. */
+/** Throws what `createError` makes of a message, unless a page of a listing can be selected in this way. */
 export function assertPage(
   { limit = defaultLimit, sort = 'name', sort_order: order }: PageInput,
-  refuse: (message: string) => ApiError,
+  createError: (message: string) => ApiError,
 ): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > mostEntries)
-    throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostEntries}`);
-  if (!['name', 'mtime', 'none'].includes(sort)) throw refuse(`sort is "${sort}": it must be name, mtime or none`);
-  if (order !== undefined && order !== 'reverse') throw refuse(`sort_order is "${order}": it must be reverse or absent`);
+    throw createError(`limit is ${limit}: it must be a whole number from 1 to ${mostEntries}`);
+  if (!['name', 'mtime', 'none'].includes(sort)) throw createError(`sort is "${sort}": it must be name, mtime or none`);
+  if (order !== undefined && order !== 'reverse') throw createError(`sort_order is "${order}": it must be reverse or absent`);
 }
 
 /** Lists the entries of a directory. Whatever its size, a page is one range of an index; the total is kept in the directory's row. */
 export const listDirectory: Handler<typeof storage.listDirectory> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
   const { limit = defaultLimit, marker, sort, sort_order: order } = input;
-  assertPage(input, refuse);
+  assertPage(input, createListingError);
   const directory = await findDirectory(call.store.db, place);
   const by = sort === 'mtime' ? 'mtime' : 'name';
   const page: Page = {
@@ -99,7 +99,7 @@ export async function findStart(
   if (mtime !== undefined && !Number.isNaN(mtime)) return { name, mtime };
   const time = Date.parse(marker);
   if (!Number.isNaN(time)) return { name: '', mtime: time };
-  throw refuse(`marker is "${marker}": with sort=mtime it must be an entry of the directory, TIME/NAME, or a time`);
+  throw createListingError(`marker is "${marker}": with sort=mtime it must be an entry of the directory, TIME/NAME, or a time`);
 }
 
 /** Values of a page query. Those that the form of the query does not need are ignored. */
@@ -179,6 +179,6 @@ export function startAt(
   return query.where(sql<boolean>`(entries.mtime, entries.name) ${sql.raw(compare)} (${mtime}, ${name})`);
 }
 
-function refuse(message: string): ApiError {
+function createListingError(message: string): ApiError {
   return new ApiError(400, 'InvalidArgumentError', message);
 }

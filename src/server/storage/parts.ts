@@ -7,8 +7,8 @@ import { describeVersion } from './headers.ts';
 import { keepBytes, readLimit, refuseEncoding, refusePartial, storeChecked } from './objects.ts';
 import { childOf } from './paths.ts';
 import { assertQuota, assertQuotaFor } from './quota.ts';
-import { refuseArgument, refuseConditions } from './upload-headers.ts';
-import { findUpload, partsDirectory, refuseState } from './uploads.ts';
+import { createArgumentError, refuseConditions } from './upload-headers.ts';
+import { findUpload, partsDirectory, createStateError } from './uploads.ts';
 
 /** Highest part number (section 8). */
 const lastPart = 9999;
@@ -21,9 +21,9 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   refuseEncoding(call.headers);
   refuseConditions(call.headers);
   if (durabilityLevel !== undefined)
-    throw refuseArgument('the number of copies is set when the upload is created: remove durability-level');
+    throw createArgumentError('the number of copies is set when the upload is created: remove durability-level');
   const upload = await findUpload(call.store.db, call, id, prefix);
-  if (upload.state === 'done') throw refuseState(upload, 'given a part');
+  if (upload.state === 'done') throw createStateError(upload, 'given a part');
   const directory = partsDirectory(call.account.login, id);
   const place = childOf(directory, String(number));
   const limit = readLimit(maxContentLength, length);
@@ -32,7 +32,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   const values = { ...describeStored(bytes, call.now()), copies: upload.copies };
   await keepBytes(call, bytes, async (transaction) => {
     const now = await findUpload(transaction, call, id, prefix, 'unchanged');
-    if (now.state === 'done') throw refuseState(now, 'given a part');
+    if (now.state === 'done') throw createStateError(now, 'given a part');
     const { parent, entry } = await findForWriting(transaction, place);
     await putEntry(transaction, place, entry, {
       ...values,
@@ -50,5 +50,5 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
 function readPartNumber(path: string): number {
   const part = path.split('/').findLast((component) => component !== '') ?? '';
   if (/^(?:0|[1-9]\d{0,3})$/.test(part)) return Number(part);
-  throw refuseArgument(`part number is "${part}": it must be a whole number from 0 to ${lastPart}`);
+  throw createArgumentError(`part number is "${part}": it must be a whole number from 0 to ${lastPart}`);
 }

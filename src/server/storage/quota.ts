@@ -25,7 +25,7 @@ export function quotaOf(account: Pick<AccountRow, 'most_bytes' | 'most_objects'>
   };
 }
 
-function refuse(login: string, kind: keyof Usage, most: number, used: number, wanted: number): LimitReached {
+function createQuotaError(login: string, kind: keyof Usage, most: number, used: number, wanted: number): LimitReached {
   const message = `account ${login} may store ${most} ${kind}: it uses ${used}, so ${wanted} more do not fit`;
   return new LimitReached(507, 'NotEnoughSpace', message, limits[kind]);
 }
@@ -47,7 +47,7 @@ export async function assertQuotaFor(
   if (most.bytes === Infinity || (length ?? askedFrom) < askedFrom || wanted <= 0) return;
   const used = await readUsage(db, call.account.login);
   const least = length === undefined ? 1 : wanted;
-  if (used.bytes + least > most.bytes) throw refuse(call.account.login, 'bytes', most.bytes, used.bytes, least);
+  if (used.bytes + least > most.bytes) throw createQuotaError(call.account.login, 'bytes', most.bytes, used.bytes, least);
 }
 
 /** Rejects work whose results cannot be stored. @throws {LimitReached} 507 `NotEnoughSpace` when the account has used up its quota */
@@ -56,7 +56,7 @@ export async function assertQuotaLeft(db: Kysely<Schema>, call: Of): Promise<voi
   if (most.bytes === Infinity && most.objects === Infinity) return;
   const used = await readUsage(db, call.account.login);
   for (const kind of ['bytes', 'objects'] as const)
-    if (used[kind] >= most[kind]) throw refuse(call.account.login, kind, most[kind], used[kind], 1);
+    if (used[kind] >= most[kind]) throw createQuotaError(call.account.login, kind, most[kind], used[kind], 1);
 }
 
 /** How much more an account uses when an entry replaces another. */
@@ -76,7 +76,7 @@ export async function assertQuota(transaction: Kysely<Schema>, call: Of, growth:
   if (kinds.length === 0) return;
   const used = await readUsage(transaction, call.account.login);
   for (const kind of kinds)
-    if (used[kind] > most[kind]) throw refuse(call.account.login, kind, most[kind], used[kind] - growth[kind], growth[kind]);
+    if (used[kind] > most[kind]) throw createQuotaError(call.account.login, kind, most[kind], used[kind] - growth[kind], growth[kind]);
 }
 
 /**
@@ -106,7 +106,8 @@ export async function openRoom(
       if (!account) continue;
       const { most, used } = account;
       for (const kind of ['bytes', 'objects'] as const)
-        if (more[kind] > 0 && used[kind] + more[kind] > most[kind]) return refuse(login, kind, most[kind], used[kind], more[kind]);
+        if (more[kind] > 0 && used[kind] + more[kind] > most[kind])
+          return createQuotaError(login, kind, most[kind], used[kind], more[kind]);
     }
     for (const { more, account } of limited) if (account) account.used = addUsage(account.used, more);
     return undefined;

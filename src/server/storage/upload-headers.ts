@@ -31,14 +31,14 @@ export function readTarget(headers: Readonly<Record<string, unknown>>, place: Pl
   const pairs = Object.entries(headers).map(readHeader);
   const given: Headers = Object.fromEntries(pairs);
   const repeated = pairs.find(([name], index) => pairs.findIndex(([other]) => other === name) < index);
-  if (repeated) throw refuseArgument(`headers: ${repeated[0]} is given more than once, in different spellings`);
+  if (repeated) throw createArgumentError(`headers: ${repeated[0]} is given more than once, in different spellings`);
   const size = measureHeaders(given);
   if (size > headerLimit)
-    throw refuseArgument(`headers has ${size} bytes: the limit for names and values is ${headerLimit} bytes in total`);
+    throw createArgumentError(`headers has ${size} bytes: the limit for names and values is ${headerLimit} bytes in total`);
   const { 'content-md5': md5, 'content-length': length, 'role-tag': roleTag } = given;
-  if (md5 !== undefined && !isMd5(md5)) throw refuseArgument(`headers: content-md5 is "${md5}": it must be the Base64 of 16 bytes`);
+  if (md5 !== undefined && !isMd5(md5)) throw createArgumentError(`headers: content-md5 is "${md5}": it must be the Base64 of 16 bytes`);
   if (length !== undefined && !(/^\d+$/.test(length) && Number.isSafeInteger(Number(length))))
-    throw refuseArgument(`headers: content-length is "${length}": it must be a whole number of bytes`);
+    throw createArgumentError(`headers: content-length is "${length}": it must be a whole number of bytes`);
   return {
     given: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     stored: chooseObjectHeaders(given, place),
@@ -54,7 +54,7 @@ function readUploadCopies(level: string | undefined): number {
   try {
     return readCopies(level);
   } catch (error) {
-    throw error instanceof ApiError ? refuseArgument(`headers: ${error.message}`) : error;
+    throw error instanceof ApiError ? createArgumentError(`headers: ${error.message}`) : error;
   }
 }
 
@@ -64,22 +64,22 @@ const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 export function refuseConditions(headers: Headers): void {
   const found = conditions.find((name) => headers[name] !== undefined);
   if (found !== undefined)
-    throw refuseArgument(`multipart uploads do not support conditions: remove ${found}, or put the object in one request`);
+    throw createArgumentError(`multipart uploads do not support conditions: remove ${found}, or put the object in one request`);
 }
 
 /** The error for an invalid argument of a multipart upload. */
-export function refuseArgument(message: string): ApiError {
+export function createArgumentError(message: string): ApiError {
   return new ApiError(409, 'MultipartUploadInvalidArgumentError', message);
 }
 
 function readHeader([spelling, value]: [string, unknown]): [string, string] {
   const name = spelling.toLowerCase();
   if (!spoken.has(name) && !shownOnly.has(name) && !isStoredHeader(name))
-    throw refuseArgument(`headers: ${spelling} is not stored with objects: remove it`);
-  if (typeof value !== 'string' && typeof value !== 'number') throw refuseArgument(`headers: ${spelling} must be a string`);
+    throw createArgumentError(`headers: ${spelling} is not stored with objects: remove it`);
+  if (typeof value !== 'string' && typeof value !== 'number') throw createArgumentError(`headers: ${spelling} must be a string`);
   const text = String(value).trim();
   if (!canBeSent(name, text))
-    throw refuseArgument(
+    throw createArgumentError(
       `headers: ${JSON.stringify(spelling)} has a character that is not allowed in headers: encode it, for example with percent-encoding`,
     );
   return [name, text];

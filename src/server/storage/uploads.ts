@@ -15,7 +15,7 @@ import { lockRows, type Lock } from './locks.ts';
 import { forgetFinishedUploads } from './old-uploads.ts';
 import { parentOf, placeOf, placeOfAbsolute, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
-import { readTarget, refuseArgument, refuseConditions } from './upload-headers.ts';
+import { readTarget, createArgumentError, refuseConditions } from './upload-headers.ts';
 
 /** Number of characters of an upload's id by which uploads are grouped. */
 const prefixLength = 3;
@@ -28,7 +28,7 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
   const { account } = call;
   refuseConditions(call.headers);
   const place = placeOfAbsolute(objectPath);
-  if (!place) throw refuseArgument(`objectPath is "${objectPath}": it must be a path like /${account.login}/stor/name`);
+  if (!place) throw createArgumentError(`objectPath is "${objectPath}": it must be a path like /${account.login}/stor/name`);
   // Other problems of the target are reported at the commit.
   if (place.login !== account.login && (await findAccount(call.store.db, 'storage', place.login)) === undefined)
     throw new ApiError(403, 'AccountDoesNotExist', `objectPath: the account ${place.login} does not exist`);
@@ -91,7 +91,7 @@ function sumParts({ parts }: UploadRow): string {
 /** Aborts an upload and removes its parts; repeating it has no effect. */
 export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> = async ({ prefix, id }, call) => {
   await giveUp(call, { id, prefix }, (upload) => {
-    if (upload.result !== 'aborted') throw refuseState(upload, 'aborted');
+    if (upload.result !== 'aborted') throw createStateError(upload, 'aborted');
   });
   return {};
 };
@@ -201,7 +201,7 @@ export function partsDirectory(login: string, id: string): Place {
 }
 
 /** The error for an operation that a completed upload does not permit. */
-export function refuseState({ id, result }: UploadRow, wanted: string): ApiError {
+export function createStateError({ id, result }: UploadRow, wanted: string): ApiError {
   return new ApiError(409, 'InvalidMultipartUploadState', `upload ${id} is ${result}: it cannot be ${wanted}`);
 }
 

@@ -51,12 +51,12 @@ function findLost(folder: string): Promise<string | undefined> {
  * @throws {LocalError} if it is damaged, or was written by a newer release
  */
 export async function assertWhole(folder: string, name: string, objects: SnapshotInfo['objects'], contents: boolean): Promise<void> {
-  const refuse = (problem: string, hint: string, cause?: unknown): LocalError =>
+  const createError = (problem: string, hint: string, cause?: unknown): LocalError =>
     new LocalError(`snapshot "${name}" cannot be used; nothing was changed: ${problem}`, { hint, cause });
   const others = 'choose another one: cloud local snapshot list';
   const database = join(folder, databaseFiles[0]);
   const isThere = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  if (!isThere) throw refuse('its database is missing', others);
+  if (!isThere) throw createError('its database is missing', others);
   let lost: string | undefined;
   try {
     await foldDatabase(folder);
@@ -67,8 +67,8 @@ export async function assertWhole(folder: string, name: string, objects: Snapsho
     if (isDiskFull(error)) throw error;
     const said = error instanceof Error ? error.message : String(error);
     // Of a newer release, for example.
-    if (error instanceof LocalError) throw refuse(said.replaceAll(folder, name), error.hint ?? others, error);
-    throw refuse(`its database is damaged: ${said}`, others, error);
+    if (error instanceof LocalError) throw createError(said.replaceAll(folder, name), error.hint ?? others, error);
+    throw createError(`its database is damaged: ${said}`, others, error);
   }
-  if (lost !== undefined) throw refuse(lost, `start what is left of it beside this service: cloud local fork --snapshot ${name}`);
+  if (lost !== undefined) throw createError(lost, `start what is left of it beside this service: cloud local fork --snapshot ${name}`);
 }

@@ -65,12 +65,12 @@ function resolveParts(start: readonly string[], path: string): string[] | undefi
  */
 function readName(bytes: Buffer, label: string): string {
   const name = decodeName(bytes);
-  const refuse = (problem: string): ArchiveError =>
+  const createError = (problem: string): ArchiveError =>
     new ArchiveError(`${label} has the name ${JSON.stringify(bytes.toString())}, which ${problem}`);
-  if (name === undefined) throw refuse('is not UTF-8');
-  if (name.startsWith('/')) throw refuse('begins with a slash and would be outside the target');
-  if (name.split('/').includes('..')) throw refuse('contains ".." and would be outside the target');
-  if (bytes.length > longestPath) throw refuse(`has ${bytes.length} bytes`);
+  if (name === undefined) throw createError('is not UTF-8');
+  if (name.startsWith('/')) throw createError('begins with a slash and would be outside the target');
+  if (name.split('/').includes('..')) throw createError('contains ".." and would be outside the target');
+  if (bytes.length > longestPath) throw createError(`has ${bytes.length} bytes`);
   return (resolveParts([], name) ?? []).join('/');
 }
 

@@ -225,12 +225,12 @@ async function* splitStream(body: ByteStream, sizeOf: (number: number) => number
 export async function* limitStream(
   body: AsyncIterable<Uint8Array>,
   most: number | undefined,
-  refuse: () => LocalError,
+  createLargeError: () => LocalError,
 ): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (most !== undefined && size > most) throw refuse();
+    if (most !== undefined && size > most) throw createLargeError();
     yield piece;
   }
 }
@@ -246,8 +246,8 @@ export async function uploadStream(
 ): Promise<Stored> {
   if (engine.partSize !== undefined) checkPartSize(engine.partSize);
   const { label } = source;
-  const refuse = (): LocalError => new LocalError(`${label} has more than ${options.maxSize} bytes: nothing was stored`);
-  const body = limitStream(source.open(), options.maxSize, refuse);
+  const createLargeError = (): LocalError => new LocalError(`${label} has more than ${options.maxSize} bytes: nothing was stored`);
+  const body = limitStream(source.open(), options.maxSize, createLargeError);
   const memory = new PartMemory();
   const parts = splitStream(body, (number) => chooseStreamPart(number, engine.partSize), memory);
   const first = await parts.next();

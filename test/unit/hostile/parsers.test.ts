@@ -396,7 +396,7 @@ test('notes of unfinished uploads, of synchronising and of completion that are d
         connection: 'here',
         now: () => 1000,
         freshness: 10_000,
-        refuse: () => undefined,
+        reportUnused: () => undefined,
       });
       cache.write('name', ['answer']);
       expect(cache.read('name')).toEqual(['answer']);

@@ -84,7 +84,7 @@ async function findFirst({ from, leftOut }: EntryCopy, content: string): Promise
   return rows.find((row) => !isLeftOut(row, leftOut));
 }
 
-function refuseDamaged(row: EntryRow, why: string, cause?: unknown): LocalError {
+function createDamagedError(row: EntryRow, why: string, cause?: unknown): LocalError {
   return new LocalError(`${pathOf(row)} is damaged in the data directory: ${why}`, {
     hint: 'delete the object in the local service, and run the command again',
     cause,
@@ -97,7 +97,7 @@ async function copyContent({ from, to, now }: EntryCopy, row: EntryRow & { conte
   const size = row.size ?? 0;
   try {
     const body = await openContent(from, content, { start: 0, end: size });
-    if (!body) throw refuseDamaged(row, 'its content is missing');
+    if (!body) throw createDamagedError(row, 'its content is missing');
     const stored = isCompressed(content)
       ? await to.bytes.writeCompressed(body)
       : // Parts of uploads become pieces of an object, which are never rows.
@@ -105,9 +105,9 @@ async function copyContent({ from, to, now }: EntryCopy, row: EntryRow & { conte
     if (stored.size === size && stored.md5 === md5) return stored;
     if (!('row' in stored)) await discardContents(to, [{ content: stored.id }]);
     const differs = stored.size === size ? `the MD5 of its bytes is ${stored.md5}, not ${md5}` : `it has ${stored.size} bytes, not ${size}`;
-    throw refuseDamaged(row, differs);
+    throw createDamagedError(row, differs);
   } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') throw refuseDamaged(row, 'its content is missing', error);
+    if (isSystemError(error) && error.code === 'ENOENT') throw createDamagedError(row, 'its content is missing', error);
     if (error instanceof ApiError && error.status === 507) throw new LocalError(error.message, { cause: error });
     throw error;
   }

@@ -33,7 +33,7 @@ async function createStepTable(database: Kysely<StepTable>): Promise<void> {
   });
 }
 
-function refuseNewer(done: number): LocalError {
+function createNewerError(done: number): LocalError {
   return new LocalError(`the database was migrated by a newer release (version ${done}, this one knows ${steps.length})`, {
     hint: 'use that release, or another database',
   });
@@ -66,7 +66,7 @@ export async function migratePostgres(database: Kysely<Schema>, now: number): Pr
   const versions = await inTransaction(db, async (transaction) => {
     await transaction.selectFrom('steps').select('number').where('number', '=', lockRow).forUpdate().execute();
     const done = await readVersion(transaction);
-    if (done > steps.length) throw refuseNewer(done);
+    if (done > steps.length) throw createNewerError(done);
     await runSteps(done, now, (step) => step(transaction));
     return { from: done, to: steps.length };
   });
@@ -83,7 +83,7 @@ export async function findVersion(database: Kysely<Schema>): Promise<number> {
 /** @throws {LocalError} unless the database has exactly the version of this release */
 export async function assertMigrated(database: Kysely<Schema>): Promise<void> {
   const done = await findVersion(database);
-  if (done > steps.length) throw refuseNewer(done);
+  if (done > steps.length) throw createNewerError(done);
   if (done === steps.length) return;
   throw new LocalError(`the database has version ${done} of the tables, and this release needs ${steps.length}`, {
     hint: 'cloud server migrate',
