@@ -53,7 +53,7 @@ function findHeaderProblem(file: string): string | undefined {
  * Finds damage of a database that no process uses by its size and header alone; undefined if there is none, or no database. A process that
  * has the database open would lose its lock.
  */
-export function findDamage(dataDir: string): string | undefined {
+export function findFileDamage(dataDir: string): string | undefined {
   const file = join(dataDir, 'cloud.db');
   if (isDatabaseLost(dataDir)) return `${file} is empty or missing`;
   const problem = sizeOf(file) === 0 ? undefined : findHeaderProblem(file);

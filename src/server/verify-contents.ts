@@ -71,7 +71,7 @@ async function findProblem({ bytes }: Place, id: string, size: number): Promise<
   }
 }
 
-async function findDamage(place: Place, named: Named): Promise<Damage | undefined> {
+async function findContentDamage(place: Place, named: Named): Promise<Damage | undefined> {
   const { path, content, size, known, digest } = named;
   const tell = async (problem: string): Promise<Damage | undefined> => {
     // The content may have been replaced or deleted since its row was read.
@@ -130,7 +130,7 @@ async function* listNamed({ db }: Place, checksum: boolean): AsyncGenerator<Name
  * @param checksum true to read all of it and compare its digest, if that is known
  */
 export async function* verifyContents(place: Place, onChecked: () => void = () => undefined, checksum = false): AsyncGenerator<Damage> {
-  for await (const damage of runPool(listNamed(place, checksum), (named) => findDamage(place, named), { limit: checkedAtOnce })) {
+  for await (const damage of runPool(listNamed(place, checksum), (named) => findContentDamage(place, named), { limit: checkedAtOnce })) {
     onChecked();
     if (damage) yield damage;
   }

@@ -20,7 +20,7 @@ function count(connection: SqliteConnection): Counts {
 }
 
 /** Says what is wrong with a database. */
-function findDamage(connection: SqliteConnection, objects: SnapshotInfo['objects']): string | undefined {
+function findDatabaseDamage(connection: SqliteConnection, objects: SnapshotInfo['objects']): string | undefined {
   const [{ quick_check: found }] = connection.prepare('PRAGMA quick_check(1)').all([]) as [{ quick_check: string }];
   if (found !== 'ok') return found.replaceAll(/\s+/gu, ' ');
   const { objects: has } = count(connection);
@@ -30,7 +30,7 @@ function findDamage(connection: SqliteConnection, objects: SnapshotInfo['objects
 /** Number of objects in a copy of the database of `dataDir`, and their bytes. @throws {LocalError} if the database is damaged */
 export function countObjects(folder: string, dataDir: string): Promise<Counts> {
   return useSqlite(join(folder, databaseFiles[0]), (connection) => {
-    const damage = findDamage(connection, null);
+    const damage = findDatabaseDamage(connection, null);
     if (damage !== undefined) throw new DamagedDatabase(dataDir, damage);
     return count(connection);
   });
@@ -60,7 +60,7 @@ export async function assertWhole(folder: string, name: string, objects: Snapsho
   let lost: string | undefined;
   try {
     await foldDatabase(folder);
-    const damage = await useSqlite(database, (connection) => findDamage(connection, objects));
+    const damage = await useSqlite(database, (connection) => findDatabaseDamage(connection, objects));
     if (damage !== undefined) throw new Error(damage);
     lost = contents ? await findLost(folder) : undefined;
   } catch (error) {
