@@ -1,4 +1,4 @@
-import { setHints } from '../base/error-copies.ts';
+import { withHint } from '../base/error-copies.ts';
 import { CloudError, InterruptedError, UsageError } from '../base/errors.ts';
 import { splitList } from '../base/split-list.ts';
 import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
@@ -58,7 +58,7 @@ type Outcome = { readonly rows: Row[] } | { readonly error: unknown };
 async function completeHints(error: unknown, dc: string): Promise<unknown> {
   if (!(error instanceof CloudError) || error.hint === undefined) return error;
   const { repeatDatacenter } = await import('./hint.ts');
-  return setHints(
+  return withHint(
     error,
     error.hints.map((hint) => repeatDatacenter(hint, dc)),
   );

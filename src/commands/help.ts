@@ -7,7 +7,7 @@ import { printCommandHelp, printGroupHelp, printOptionTopic, printRootHelp, prin
 import { optionTopics, some, type Option, type Options, type OptionTopic } from '../cli/parameters.ts';
 import { kebab } from '../config/settings.ts';
 import { findCommand, findNoun, loadNouns, type Found } from '../cli/tree.ts';
-import { setHint } from '../base/error-copies.ts';
+import { withFirstHint } from '../base/error-copies.ts';
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { record, text, type Output, type Row } from '../output/kinds.ts';
@@ -95,7 +95,7 @@ async function findHelped(words: readonly string[]): Promise<Found> {
     return await findCommand(nouns, words);
   } catch (error) {
     if (!(error instanceof UsageError) || error.hint === undefined) throw error;
-    throw setHint(error, error.hint.replace(/^cloud (?!.*--help$)/, 'cloud help '));
+    throw withFirstHint(error, error.hint.replace(/^cloud (?!.*--help$)/, 'cloud help '));
   }
 }
 

@@ -1,4 +1,4 @@
-import { setHint, withHint } from '../base/error-copies.ts';
+import { withFirstHint, withHint } from '../base/error-copies.ts';
 import {
   ApiError,
   CloudError,
@@ -116,7 +116,7 @@ function completeHint(error: CloudError, argv: readonly string[]): CloudError {
   const isCopy = typed.join(' ') === 'stor cp' && /^stor (?:put|get)$/.test(words.join(' '));
   if (start < 0 || (!isCopy && words.some((word, at) => typed[at] !== word))) return error;
   const line = ['cloud', ...argv.slice(0, start), ...typed, option, ...argv.slice(start + words.length)].map(quoteShell).join(' ');
-  return setHint(error, `${error.hint?.slice(0, -whole.length)}${line}`);
+  return withFirstHint(error, `${error.hint?.slice(0, -whole.length)}${line}`);
 }
 
 /** Hints for errors that are the same for every command. */
@@ -151,7 +151,7 @@ async function nameNearestDirectory(error: unknown, context: Pick<Context, 'stor
   try {
     for (; names.length > 0; names.pop())
       if (await isThere(context.storage, account, names.join('/')))
-        return setHint(error, `${listing}${quoteShell(['', account, ...names].join('/'))}`);
+        return withFirstHint(error, `${listing}${quoteShell(['', account, ...names].join('/'))}`);
   } catch (failure) {
     if (!(failure instanceof CloudError)) throw failure;
   }
@@ -190,5 +190,5 @@ function explainFile(error: unknown, { paths }: Pick<Context, 'paths'>): unknown
   const own = isClosed ? `use a folder of your own: export ${homeVariable}=DIR` : undefined;
   const hint = failure.code === 'ENOENT' ? adviseOnFile(failure.path) : own;
   if (hint === undefined) return error;
-  return error instanceof CloudError ? setHint(error, hint) : new LocalError(describeSystemError(failure), { hint, cause: error });
+  return error instanceof CloudError ? withFirstHint(error, hint) : new LocalError(describeSystemError(failure), { hint, cause: error });
 }

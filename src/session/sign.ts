@@ -8,7 +8,7 @@ import { askSecret, canAsk } from '../cli/prompt.ts';
 import type { Paths } from '../config/paths.ts';
 import type { State } from '../config/state.ts';
 import { readCount, readFlag, type Sources } from '../config/settings.ts';
-import { setHints } from '../base/error-copies.ts';
+import { withHint } from '../base/error-copies.ts';
 import { isSystemError, KeyError, type ApiError } from '../base/errors.ts';
 import type { World } from '../base/world.ts';
 
@@ -111,7 +111,7 @@ export function createSignings(options: SigningOptions): Signings {
           askSecret(world, `${attempt > 1 ? 'Wrong passphrase. ' : ''}Passphrase of ${path}`),
       }),
     }).catch((error: unknown) => {
-      throw error instanceof KeyError ? setHints(error, [...adviseOnUnusedKey(values, world.env), ...error.hints]) : error;
+      throw error instanceof KeyError ? withHint(error, [...adviseOnUnusedKey(values, world.env), ...error.hints]) : error;
     });
     signers.set(id, loading);
     return loading;

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { addHint } from '../../base/error-copies.ts';
+import { withHint } from '../../base/error-copies.ts';
 import { CloudError, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
@@ -36,7 +36,9 @@ export async function* keepInJournal<T>(
     isOver = true;
   } catch (error) {
     isOver = !((entry.isResumed && isOfAccess(error)) || (await mayGoOn(error)));
-    throw isOver || entry.id === '' || !(error instanceof CloudError) ? error : addHint(error, `to continue: cloud resume ${entry.id}`);
+    throw isOver || entry.id === '' || !(error instanceof CloudError)
+      ? error
+      : withHint(error, [...error.hints, `to continue: cloud resume ${entry.id}`]);
   } finally {
     entry.close(isOver);
   }

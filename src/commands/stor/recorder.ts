@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { setHint } from '../../base/error-copies.ts';
+import { withHint } from '../../base/error-copies.ts';
 import { checkInterrupted, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
@@ -94,7 +94,7 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
       if (error instanceof InterruptedError)
         return new InterruptedError(error.message, { hint: entry.doneItems > 0 ? `${entry.doneItems} done; ${line}` : line, cause: error });
       const isOpen = error instanceof PartialError || error instanceof NetworkError;
-      return isOpen && error.hint === undefined ? setHint(error, line) : error;
+      return isOpen && error.hint === undefined ? withHint(error, line) : error;
     },
   };
 }

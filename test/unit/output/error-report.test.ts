@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addHint } from '../../../src/base/error-copies.ts';
+import { withHint } from '../../../src/base/error-copies.ts';
 import { ApiError, explain, UsageError, type Explanation } from '../../../src/base/errors.ts';
 import { reportError } from '../../../src/output/error-report.ts';
 import type { Format } from '../../../src/output/kinds.ts';
@@ -68,7 +68,7 @@ test('a closed stderr is no further error', async () => {
 });
 
 test('a line break in a hint is part of a name: each hint is one line', async () => {
-  const error = addHint(new UsageError('no such name', { hint: ["cloud stor ls 'a\nb'", 'or another'] }), 'or c\nd');
+  const error = withHint(new UsageError('no such name'), ["cloud stor ls 'a\nb'", 'or another', 'or c\nd']);
   expect(await report(explain(error), 'table')).toBe(
     "cloud keys get laptop: no such name\nhint: cloud stor ls 'a\\nb'\nhint: or another\nhint: or c\\nd\n",
   );
