@@ -1,3 +1,4 @@
+import type { Reporting } from './session/context.ts';
 import { describeBuild } from './base/build.ts';
 import { splitList } from './base/split-list.ts';
 import { nouns } from './commands/index.ts';
@@ -173,6 +174,14 @@ async function extend(world: World): Promise<Extension | undefined> {
   return (await import('./cli/extend.ts')).findExtension(word, at, world);
 }
 
+/** How completion reports: not at all. */
+const silent: Reporting = { fail: async () => exitCodes.failed, notesAsJson: false, canGlob: false };
+
+/** True for a command that takes `--glob` and `--literal`, and was given neither. */
+function canGlob({ glob, literal }: Readonly<Record<string, unknown>>): boolean {
+  return glob === false && literal === false;
+}
+
 /** Runs one command line and returns the exit code. Reports all errors, in one line each. */
 export async function run(world: World): Promise<number> {
   // Until the options are parsed, errors are printed as JSON if `-j` or `--json` is among the arguments.
@@ -211,8 +220,7 @@ export async function run(world: World): Promise<number> {
       const { complete } = await import('./commands/complete/index.ts');
       await complete(world, {
         nouns,
-        open: async (...given) =>
-          (await import('./session/context.ts')).createContext(...given, { fail: async () => exitCodes.failed, notesAsJson: false }),
+        open: async (...given) => (await import('./session/context.ts')).createContext(...given, silent),
       });
       return exitCodes.done;
     }
@@ -245,7 +253,7 @@ export async function run(world: World): Promise<number> {
       failures += 1;
       return report(error, item);
     };
-    const created = createContext(world, shown, { fail, notesAsJson: saysJson(globals) });
+    const created = createContext(world, shown, { fail, notesAsJson: saysJson(globals), canGlob: canGlob(parsed.options) });
     close = created.close;
     refine = created.context.refine;
     const output = await runCommand(created.context, found.node as Command, parsed);

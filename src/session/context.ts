@@ -33,6 +33,8 @@ export interface Reporting {
   readonly fail: Context['fail'];
   /** Print notes as JSON lines, as errors are. */
   readonly notesAsJson: boolean;
+  /** True if `--glob` would make brackets and braces in the command's paths a pattern. */
+  readonly canGlob: boolean;
 }
 
 /** The values of the global options, by name. */
@@ -122,7 +124,7 @@ export function createContext(
 ): { context: Context; close: () => void } {
   const paths = findPaths(world.env, world.home);
   const global = globals as unknown as GlobalValues;
-  const { fail, notesAsJson } = reporting;
+  const { fail, notesAsJson, canGlob } = reporting;
   const write = (kind: NoteKind) => (message: string) => writeNote(world.stderr, kind, message, notesAsJson);
   const reportUnused = (name: string) => (problem: string) => reportUnusedFolder(world, name, problem, notesAsJson);
   const voice: Voice = { say: (message, kind = 'note') => write(kind)(message), retried: 0, isJson: notesAsJson };
@@ -184,7 +186,7 @@ export function createContext(
     ...switches,
     journal: lazily(() => openJournalOf(context, inputs)),
     resumed: given.resumed,
-    refine: async (error) => (await import('./explain.ts')).refine(error, context, connections),
+    refine: async (error) => (await import('./explain.ts')).refine(error, context, { ...connections, canGlob }),
     ...createKeyFunctions(world, paths, settings),
     voice,
     note: (message) => {

@@ -28,6 +28,8 @@ export interface Origin {
   readonly isOfCompute: (error: ApiError) => boolean;
   /** Login of the account whose key, or whose sub-user's key, signs. */
   readonly signer: () => string | undefined;
+  /** True if `--glob` would make brackets and braces in the command's paths a pattern. */
+  readonly canGlob: boolean;
 }
 
 /** Decodes a path; undefined if that is impossible, or has characters that a command line cannot show. */
@@ -138,24 +140,42 @@ const listing = 'cloud stor ls ';
 /** A missing path or pattern in a message: the account, and the path below it. */
 const missingPath = /^\/([^/]+)\/(.+) (?:does not exist|matches nothing)/s;
 
+/** Brackets or braces that `--glob` expands. */
+const globbed = /\[[^/]+\]|\{[^/]*,[^/]*\}/;
+
+/** Adds the hint how to use a missing path as a pattern, if it was typed and has brackets or braces. */
+function addGlob(error: CloudError, path: string, argv: readonly string[]): CloudError {
+  const isTyped = argv.some((word) => globbed.test(word) && path.endsWith(word.replaceAll(/^(?:stor:|~~)|\/$/g, '')));
+  if (!isTyped) return error;
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  const line = ['cloud', ...argv.slice(0, end), '--glob', ...argv.slice(end)].map(quoteShell).join(' ');
+  return withHint(error, [`to use it as a pattern: ${line}`, ...error.hints]);
+}
+
 /**
  * Replaces the hint for a missing path by one that lists its nearest existing directory, so that it works. If the service does not tell,
  * the hint is unchanged.
  */
-async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
-  const isAbsent = error instanceof NotFoundError || isMissing(error);
-  if (!isAbsent || error.hint?.startsWith(listing) !== true) return error;
-  const [, account, path] = missingPath.exec(error.message) ?? [];
-  if (account === undefined || path === undefined) return error;
+async function nameNearestDirectory(error: CloudError, account: string, path: string, storage: Context['storage']): Promise<CloudError> {
   const names = path.split('/').slice(0, -1);
   try {
     for (; names.length > 0; names.pop())
-      if (await isThere(context.storage, account, names.join('/')))
+      if (await isThere(storage, account, names.join('/')))
         return withFirstHint(error, `${listing}${quoteShell(['', account, ...names].join('/'))}`);
   } catch (failure) {
     if (!(failure instanceof CloudError)) throw failure;
   }
   return error;
+}
+
+/** Adds to the hint for a missing path what else may have been meant. */
+async function explainAbsent(error: unknown, context: Pick<Context, 'storage' | 'world'>, { canGlob }: Origin): Promise<unknown> {
+  const isAbsent = error instanceof NotFoundError || isMissing(error);
+  if (!isAbsent || error.hint?.startsWith(listing) !== true) return error;
+  const [, account, path] = missingPath.exec(error.message) ?? [];
+  if (account === undefined || path === undefined) return error;
+  const placed = await nameNearestDirectory(error, account, path, context.storage);
+  return canGlob ? addGlob(placed, `/${account}/${path}`, context.world.argv) : placed;
 }
 
 /** Adds what helps to resolve an error: a better message or hint. Other errors are returned as they are. */
@@ -164,7 +184,7 @@ export async function refine(
   context: Pick<Context, 'settings' | 'profiles' | 'paths' | 'world' | 'storage'>,
   origin: Origin,
 ): Promise<unknown> {
-  return await nameNearestDirectory(explainRefusal(error, context, origin), context);
+  return await explainAbsent(explainRefusal(error, context, origin), context, origin);
 }
 
 async function isThere(storage: Context['storage'], account: string, path: string): Promise<boolean> {

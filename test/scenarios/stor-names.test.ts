@@ -100,6 +100,16 @@ describe('what reads', () => {
     expect((await run('cat', '--glob', 'read/a\\[1\\]')).stdout).toBe('a[1]');
   });
 
+  it('says on a terminal how a missing name with brackets is used as a pattern', async () => {
+    await fill('hinted', 'f1', 'f2', 'f3');
+    const type = (line: string) => openTerminal(line, { env: user.env, cwd: user.home, columns: 200 }).end();
+    const { code, text } = await type('cloud stor cat "hinted/f[12]"');
+    expect(code).toBe(3);
+    const [, line = ''] = /hint: to use it as a pattern: (cloud .*)/.exec(text) ?? [];
+    expect(line).toBe("cloud stor cat 'hinted/f[12]' --glob");
+    expect(await type(line)).toMatchObject({ code: 0, text: 'f1f2' });
+  });
+
   it('takes names as they are with --literal, and one character after a backslash', async () => {
     await fill('plain', 'x*', 'xy', 'x\\z');
     expect((await run('cat', 'plain/x\\*')).stdout).toBe('x*');

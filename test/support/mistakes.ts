@@ -124,6 +124,22 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor ls -l -R', 'unknown option -R', 'everything below a directory: cloud stor tree'],
   ['stor rm -R d -y', 'unknown option -R', 'did you mean --recursive?'],
   ["stor cat 'no such'", '/demo/stor/no such does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
+  [
+    "stor cat 'o[mn]e'",
+    '/demo/stor/o[mn]e does not exist (ResourceNotFound)',
+    "to use it as a pattern: cloud stor cat 'o[mn]e' --glob\ncloud stor ls /demo/stor",
+  ],
+  [
+    'stor get -q /demo/stor/{one,two} .',
+    '/demo/stor/{one,two} does not exist (ResourceNotFound)',
+    "to use it as a pattern: cloud stor get -q '/demo/stor/{one,two}' . --glob\ncloud stor ls /demo/stor",
+  ],
+  [
+    "stor ls 'o[mn]*'",
+    '/demo/stor/o[mn]* matches nothing',
+    "to use it as a pattern: cloud stor ls 'o[mn]*' --glob\ncloud stor ls /demo/stor",
+  ],
+  ["stor stat --literal 'o[mn]e'", '/demo/stor/o[mn]e does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor cat one --range x', '--range: "x" is not a range', 'the first 100 bytes: --range 0-99'],
   [
     'stor mv one nodir/y',

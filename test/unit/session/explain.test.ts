@@ -9,7 +9,11 @@ async function hintOf(message: string, role?: string): Promise<string | undefine
   const given = { value: 'jill', source: '--user' };
   const settings = { user: given, ...(role !== undefined && { role: { value: role, source: '--role' } }) };
   const context = { settings: () => settings, world: { argv: [] } } as unknown as RefineContext;
-  const error = await refine(new ApiError(403, 'NotAuthorized', message), context, { isOfCompute: () => true, signer: () => 'demo' });
+  const error = await refine(new ApiError(403, 'NotAuthorized', message), context, {
+    isOfCompute: () => true,
+    signer: () => 'demo',
+    canGlob: false,
+  });
   return error instanceof ApiError ? error.hint : undefined;
 }
 
@@ -57,7 +61,7 @@ describe('a folder of the program that cannot be written has a hint that names t
     ['ENOSPC', '/home/jill/.config', false],
   ])('%s of %s: %s', async (code, path, hasHint) => {
     const failure = Object.assign(new Error(code), { code, path, syscall: 'mkdir' });
-    const { hint } = explain(await refine(failure, context, { isOfCompute: () => false, signer: () => undefined }));
+    const { hint } = explain(await refine(failure, context, { isOfCompute: () => false, signer: () => undefined, canGlob: false }));
     expect(hint).toBe(hasHint ? 'use a folder of your own: export CLOUD_HOME=DIR' : undefined);
   });
 });
