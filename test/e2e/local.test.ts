@@ -40,6 +40,11 @@ describe('the running service', () => {
     expect(stderr).toContain(`in use`);
   });
 
+  test('a service that does not start says what to do, as far as its own error does', async () => {
+    const { code, stderr } = await user.here(['local', 'start', '--data', 'keyless', '--public-key', 'no.pub']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/did not start: .*no\.pub: no such file or directory\nhint: ls \S+\n$/u)]);
+  });
+
   test('a port that is taken is named', async () => {
     const port = new URL(user.local.computeUrl).port;
     // With a key, so that the start makes none.

@@ -47,16 +47,34 @@ function serveWords(dataDir: string, options: ServeOptions, account: string | un
   return words;
 }
 
-/** Returns the last error message in the log, or else its last line. */
-function readLogEnd(file: string): string {
+/** Why the service ended, and what to do about it as far as it said. */
+interface End {
+  readonly message: string;
+  readonly hints: readonly string[];
+}
+
+/** Returns the last error in the log, or else its last line. */
+function readLogEnd(file: string): End {
   const lines = readFileSync(file, 'utf8').trim().split('\n');
-  return lines.findLast((line) => line.startsWith('cloud local serve'))?.replace(/^.*?: /, '') ?? lines.at(-1) ?? '';
+  const at = lines.findLastIndex((line) => line.startsWith('cloud local serve'));
+  if (at === -1) return { message: lines.at(-1) ?? '', hints: [] };
+  const hints = lines.slice(at + 1).flatMap((line) => /^hint: (.*)/.exec(line)?.[1] ?? []);
+  return { message: lines[at]?.replace(/^.*?: /, '') ?? '', hints };
 }
 
 /** Explains why the service ended. On a full disk it cannot write that into its log. */
-function explainEnd(dataDir: string, logFile: string): string {
+function explainEnd(dataDir: string, logFile: string): End {
   const { bavail, bsize } = statfsSync(dataDir);
-  return bavail * bsize < leastSpace ? `no space left on the disk of ${dataDir}` : readLogEnd(logFile);
+  return bavail * bsize < leastSpace ? { message: `no space left on the disk of ${dataDir}`, hints: [] } : readLogEnd(logFile);
+}
+
+/** @throws {LocalError} with the last message of a service that ended, and its hints */
+function refuseEnded(dataDir: string, logFile: string): never {
+  const { message, hints } = explainEnd(dataDir, logFile);
+  const isTaken = /port \d+ of \S+ is in use/.test(message);
+  const own = hints.length === 0 ? `see ${logFile}` : hints;
+  const hint = isTaken ? 'use free ports: cloud local start --compute-port 0 --stor-port 0' : own;
+  throw new LocalError(`the service did not start: ${message}`, { hint });
 }
 
 /** Starts a background process that serves a data directory. @throws {LocalError} with its last message if it ends; no process stays then */
@@ -82,13 +100,7 @@ export async function launch(context: Context, dataDir: string, options: ServeOp
   });
   const isReady = (): boolean => readRunFile(dataDir)?.pid === child.pid;
   const done = await waitUntil(world, timeoutMs, () => exited || isReady());
-  if (exited) {
-    const end = explainEnd(dataDir, logFile);
-    const isTaken = /port \d+ of \S+ is in use/.test(end);
-    const isDamaged = end.includes(' is damaged: ');
-    const hint = isTaken ? 'use free ports: cloud local start --compute-port 0 --stor-port 0' : isDamaged ? damageHint : `see ${logFile}`;
-    throw new LocalError(`the service did not start: ${end}`, { hint });
-  }
+  if (exited) refuseEnded(dataDir, logFile);
   child.unref();
   const running = readRunFile(dataDir);
   if (done && running !== undefined) return running;
