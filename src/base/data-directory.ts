@@ -61,7 +61,7 @@ export function findFileDamage(dataDir: string): string | undefined {
 }
 
 /** Says that the contents are missing although there is a database; undefined if they are there. */
-export function findLostContents(dataDir: string): string | undefined {
+export function findMissingFolder(dataDir: string): string | undefined {
   const folder = join(dataDir, 'bytes');
   return existsSync(folder) || sizeOf(join(dataDir, 'cloud.db')) === 0
     ? undefined

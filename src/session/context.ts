@@ -8,7 +8,7 @@ import { collectInputs, openProfiles, type Profile } from '../config/profiles.ts
 import type { Entry, Journal } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
 import { locateFiles, pickPreferences, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
-import { explainMissing } from './endpoints.ts';
+import { createUnsetError } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
 import { createNotices } from './voice.ts';
@@ -180,7 +180,7 @@ export function createContext(
     remember: connections.remember,
     get account() {
       const target = identity().target;
-      if (target === undefined) throw explainMissing(settings(), 'account', 'account');
+      if (target === undefined) throw createUnsetError(settings(), 'account', 'account');
       return target;
     },
     ...switches,

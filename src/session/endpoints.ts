@@ -7,7 +7,7 @@ import { UsageError } from '../base/errors.ts';
 export class NoProfileError extends UsageError {}
 
 /** The error for a missing setting, with a hint how to set it in the profile, or how to create a profile. */
-export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
+export function createUnsetError(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
   const found = Object.values(settings).find(({ source }) => source.startsWith('profile '));
   const profile = found?.source.slice('profile '.length) ?? settings.profile?.value;
   if (profile !== undefined) {
@@ -37,7 +37,7 @@ export function readUrl(settings: Sources, service: ServiceName): URL {
   const name = service === 'compute' ? 'url' : 'storUrl';
   const found = settings[name];
   const words = service === 'compute' ? 'address of the compute service' : 'address of the object storage';
-  if (found === undefined) throw explainMissing(settings, name, words);
+  if (found === undefined) throw createUnsetError(settings, name, words);
   const { value: text, source } = found;
   if (!URL.canParse(text)) throw new UsageError(`${source}: "${text}" is not a URL`);
   const url = new URL(text);

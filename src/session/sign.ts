@@ -1,4 +1,4 @@
-import { adviseOnUnusedKey, explainMissing, readUrl } from './endpoints.ts';
+import { adviseOnUnusedKey, createUnsetError, readUrl } from './endpoints.ts';
 import type { ServiceName } from '../api/operation.ts';
 import { findSigner } from '../auth/find.ts';
 import { writeKeyId } from '../auth/key-id.ts';
@@ -121,7 +121,7 @@ export function createSignings(options: SigningOptions): Signings {
   async function identify(service: ServiceName): Promise<Identified> {
     const values = settings();
     const login = signerLogin();
-    if (login === undefined) throw explainMissing(values, 'account', 'account');
+    if (login === undefined) throw createUnsetError(values, 'account', 'account');
     const signer = await loadSigner(service);
     assertUsable(signer, service, { ecdsa: readFlag(values.storEcdsa) });
     // An empty value overrides the sub-user of a profile: the account itself signs.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { damageHint, findFileDamage, findLostContents, listForeignNames } from '../../base/data-directory.ts';
+import { damageHint, findFileDamage, findMissingFolder, listForeignNames } from '../../base/data-directory.ts';
 import { unlessNoEntry, NotFoundError, UsageError } from '../../base/errors.ts';
 import { wantsRows } from '../../cli/rows.ts';
 import { bytes, record, type Output } from '../../output/kinds.ts';
@@ -62,7 +62,7 @@ export const status = command({
     const running = found?.running;
     const difference = running && describeDifference(running);
     if (difference !== undefined) warn(difference);
-    const damage = (found === undefined ? findFileDamage(dataDir) : undefined) ?? findLostContents(dataDir);
+    const damage = (found === undefined ? findFileDamage(dataDir) : undefined) ?? findMissingFolder(dataDir);
     if (damage !== undefined) warn(`${damage}; ${damageHint}`);
     const told = running && {
       answers: found?.answers,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { assertDataDirectory, assertOwnDataDirectory, damageHint, findLostContents } from '../../base/data-directory.ts';
+import { assertDataDirectory, assertOwnDataDirectory, damageHint, findMissingFolder } from '../../base/data-directory.ts';
 import type { World } from '../../base/world.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { spin } from '../../cli/wait.ts';
@@ -185,7 +185,7 @@ export const start = command({
       for (const name of [asked, ...options.addAccount.map((login) => accountProfileOf(asked, login))])
         checkProfile(invocation, name, dataDir);
     const kept = describeKept(dataDir, options);
-    const lost = findLostContents(dataDir);
+    const lost = findMissingFolder(dataDir);
     if (lost !== undefined) warn(`${lost}; ${damageHint}`);
     const found = await findRunning(world, dataDir);
     const { running, isNew } =

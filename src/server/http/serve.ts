@@ -5,7 +5,7 @@ import { ApiError } from '../../base/errors.ts';
 import { limitRates } from '../access/request-rate.ts';
 import { ConnectionClosed, disturbResponse } from '../faults/inject.ts';
 import { LimitReached } from '../limit.ts';
-import { explainMissing } from '../storage/conditions.ts';
+import { explainAnyVersion } from '../storage/conditions.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import { DamagedContent } from '../store/damaged.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
@@ -97,7 +97,7 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
       if (thrown instanceof ConnectionClosed) throw thrown;
       if (thrown instanceof LimitReached) exchange.limit = thrown;
       const { operation, request } = exchange;
-      const error = operation === undefined ? thrown : explainMissing(thrown, operation, request.headers);
+      const error = operation === undefined ? thrown : explainAnyVersion(thrown, operation, request.headers);
       const refusal = exchange.caller === undefined ? throttleStranger(admit, exchange.connection, error) : error;
       exchange.refusal = explainFailure(refusal, exchange.requestId, log);
       return writeError(exchange.refusal);

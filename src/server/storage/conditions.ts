@@ -43,7 +43,7 @@ export function checkWrite(conditions: Conditions, entry: EntryRow | undefined, 
  * Explains an error of a request whose operation needs an entry: with `If-Match: *`, which requires any version, a missing entry is 412
  * instead of 404. Other errors are returned unchanged.
  */
-export function explainMissing(error: unknown, { service, needsEntry }: Operation, headers: Headers): unknown {
+export function explainAnyVersion(error: unknown, { service, needsEntry }: Operation, headers: Headers): unknown {
   const isMissing = service === 'storage' && needsEntry && error instanceof ApiError && error.code === 'ResourceNotFound';
   return isMissing && headers['if-match']?.trim() === '*' ? failPrecondition() : error;
 }
