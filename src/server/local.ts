@@ -13,7 +13,7 @@ import { prepareSecret } from './peers/peers.ts';
 import { createClock, type ServiceClock } from './clock.ts';
 import { changeClock } from './control/clock.ts';
 import { listenForControl, type ControlHandlers, type ControlListener } from './control/listen.ts';
-import { refuseChanges } from './control/replay.ts';
+import { withoutChanges } from './control/replay.ts';
 import { createStateHandlers } from './control/state.ts';
 import { createFaults, type Faults } from './faults/rules.ts';
 import { createCollecting, createLiveState, type Foundation } from './foundation.ts';
@@ -121,7 +121,7 @@ function controlServices(
     ...handlers,
     requests: ({ after = 0, failed = false }) => memory.list(after, failed, urls),
   };
-  return listenForControl(dataDir, replay === undefined ? all : refuseChanges(all), log);
+  return listenForControl(dataDir, replay === undefined ? all : withoutChanges(all), log);
 }
 
 async function run(store: FileStore, settings: LocalSettings, given: LocalOptions): Promise<LocalService> {

@@ -9,7 +9,7 @@ function refuse(): never {
 }
 
 /** The handlers of services that replay a recording, whose responses no change would affect: changes are refused. */
-export function refuseChanges(handlers: ControlHandlers): ControlHandlers {
+export function withoutChanges(handlers: ControlHandlers): ControlHandlers {
   return {
     ...handlers,
     clock: (input) => (Object.keys(input).length === 0 ? handlers.clock(input) : refuse()),
