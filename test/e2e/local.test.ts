@@ -179,7 +179,7 @@ describe('the life of a service', () => {
     expect(second.keyId).toBe(first.keyId);
     expect((await sandbox.here(['stor', 'cat', 'f'])).stdout).toBe('kept');
     process.kill(second.pid, 'SIGTERM');
-    for (let tries = 0; tries < 200 && (await sandbox.json<{ running: boolean }>('local', 'status')).running; tries += 1);
+    await expect.poll(() => sandbox.json('local', 'status')).toMatchObject({ running: false });
     // A log that has become long is put aside; what came after it is there too.
     expect(readFileSync(log).length).toBeLessThan(10_000);
     const logs = (await sandbox.cloud(['local', 'logs'])).stdout;

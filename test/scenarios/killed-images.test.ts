@@ -54,7 +54,8 @@ async function killDuring(words: readonly string[], when: Promise<unknown>): Pro
   await when;
   process.kill(pid, 'SIGKILL');
   await working;
-  while (existsSync(`/proc/${pid}/exe`)) await sleep(5);
+  // Its locks are released with its descriptors.
+  while (existsSync(`/proc/${pid}/fd/0`)) await sleep(5);
   await start('west', '--peer', 'half=half');
 }
 

@@ -139,7 +139,7 @@ describe('names', () => {
   });
 
   test('of unfinished downloads are counted, and objects that have them stay', async () => {
-    await run('head -c 8M /dev/urandom > large; cloud stor put -q large large; rm large');
+    await run('head -c 24M /dev/urandom > large; cloud stor put -q large large; rm large');
     const words = ['stor', 'get', 'large', 'tree/large', '--bwlimit', '3M', '-q'];
     const getting = spawn(join(user.home, 'bin/cloud'), words, { cwd: folder, env: user.env, stdio: 'ignore' });
     const findLeft = () => readdirSync(place('tree')).find((name) => name.endsWith('.part'));

@@ -32,13 +32,20 @@ async function run(env: Record<string, string>, line = 'keys list -o name', way:
   return { ...outcome, seconds: (performance.now() - started) / 1000 };
 }
 
-/** Expects that a command with a limit of 1 s ended within 2 s more; if not, what the program takes to start on this machine now is taken off. */
-async function expectInTime(seconds: number): Promise<void> {
+/**
+ * Expects that a command with a limit of 1 s ended within 2 s more. If others had the processors meanwhile, one of the next runs does:
+ * what the program takes to start on this machine then is taken off.
+ */
+async function expectInTime(first: number, again: () => Promise<{ seconds: number }>): Promise<void> {
   const most = 1 + 2;
-  if (seconds < most) return;
-  const started = performance.now();
-  await user.cloud(['profile', 'list']);
-  expect(seconds - (performance.now() - started) / 1000).toBeLessThan(most);
+  const taken = [first];
+  for (let left = 4; left > 0 && Math.min(...taken) >= most; left -= 1) {
+    const started = performance.now();
+    await user.cloud(['profile', 'list']);
+    const start = (performance.now() - started) / 1000;
+    taken.push((await again()).seconds - start);
+  }
+  expect(Math.min(...taken), taken.join()).toBeLessThan(most);
 }
 
 /** A proxy that opens a tunnel to the local service, whatever it is asked for. */
@@ -117,7 +124,8 @@ const commands: [string, Way][] = [
 describe.each(Object.entries(misdeeds))('a proxy that %s', (_, [misdeed, words]) => {
   test.each(commands)('%s: one line names it, in time', async (line, way) => {
     const { host } = await startProxy(misdeed);
-    const { code, stderr, seconds } = await run({ https_proxy: `http://${host}` }, line, way);
+    const again = (): Promise<Outcome & { seconds: number }> => run({ https_proxy: `http://${host}` }, line, way);
+    const { code, stderr, seconds } = await again();
     expect([code, stderr]).toEqual([words.source.includes('in time') ? 6 : 1, expect.stringMatching(words)]);
     expect(stderr).toMatch(
       new RegExp(
@@ -125,7 +133,7 @@ describe.each(Object.entries(misdeeds))('a proxy that %s', (_, [misdeed, words])
         'u',
       ),
     );
-    await expectInTime(seconds);
+    await expectInTime(seconds, again);
   });
 });
 
@@ -150,10 +158,11 @@ describe.each<[string, Misdeed]>([
 ])('a tunnel through which %s', (_, misdeed) => {
   test.each(commands)('%s ends in time', async (line, way) => {
     const { host } = await startProxy(misdeed);
-    const { code, stderr, seconds } = await run({ https_proxy: `http://${host}` }, line, way);
+    const again = (): Promise<Outcome & { seconds: number }> => run({ https_proxy: `http://${host}` }, line, way);
+    const { code, stderr, seconds } = await again();
     expect([code, stderr.split('\n')[0]]).toEqual([6, expect.stringMatching(/^cloud [^\n]*: .*cloud\.example\.test/u)]);
     expect(stderr).not.toMatch(/unexpected error|^\s+at /mu);
-    await expectInTime(seconds);
+    await expectInTime(seconds, again);
   });
 });
 
@@ -182,12 +191,15 @@ test('a service behind a tunnel that takes requests and answers none: the comman
     '--no-test',
   ];
   expect((await user.here(['profile', 'create', 'plain', ...profile])).code).toBe(0);
-  const started = performance.now();
   const words = ['keys', 'list', '--profile', 'plain', '--timeout', '1s', '--retries', '0'];
-  const { code, stderr } = await user.cloud(words, { env: { http_proxy: `http://${host}` } });
-  const seconds = (performance.now() - started) / 1000;
+  const again = async (): Promise<Outcome & { seconds: number }> => {
+    const started = performance.now();
+    const outcome = await user.cloud(words, { env: { http_proxy: `http://${host}` } });
+    return { ...outcome, seconds: (performance.now() - started) / 1000 };
+  };
+  const { code, stderr, seconds } = await again();
   expect([code, stderr]).toEqual([6, expect.stringMatching(/cloud\.example\.test/u)]);
-  await expectInTime(seconds);
+  await expectInTime(seconds, again);
 });
 
 test('a proxy that is not there is named, not the service', async () => {

@@ -80,7 +80,7 @@ export async function createSharedPlace(): Promise<SharedPlace> {
     open: () => openClusterStore({ database: url, bytes: dir }),
     remove: async () => {
       await drop();
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

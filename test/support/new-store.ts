@@ -9,7 +9,7 @@ async function makeTables(): Promise<Buffer> {
   const store = await openStore(dir);
   await store.close();
   const file = await readFile(join(dir, 'cloud.db'));
-  await rm(dir, { recursive: true });
+  await rm(dir, { recursive: true, maxRetries: 5 });
   return file;
 }
 

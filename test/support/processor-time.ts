@@ -2,6 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** Processor time of processes, as Linux counts it in /proc (proc(5)). */
 
+/** Milliseconds of processor time that this process has used so far. How busy the machine is decides nothing. */
+export function readTimeHere(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Ticks in a second, on every architecture that Node.js runs on. */
 const ticks = 100;
 

@@ -249,7 +249,7 @@ export async function createTestService({
       await carried?.close();
       await jobs?.close();
       await store.close();
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -175,7 +175,7 @@ test('over a restart a job goes on, with one output an input; open files do not 
   try {
     const inputs = Array.from({ length: 24 }, (_, index) => `/demo/stor/n${index}`);
     for (const input of inputs) await service.put(input, `${input}\n`);
-    const id = await service.create([{ exec: 'sleep 0.05; cat' }]);
+    const id = await service.create([{ exec: 'sleep 0.15; cat' }]);
     await service.add(id, inputs, true);
     await expect.poll(async () => (await service.state(id)).stats.tasksDone).toBeGreaterThan(3);
     await service.restart(async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readTimeHere } from '../../support/processor-time.ts';
 import { addUser, createRsaKey, createTestService, signAs, type Sending, type TestReply, type TestService } from '../../support/service.ts';
 
 const keys = { nosub: createRsaKey(), admin: createRsaKey() };
@@ -105,11 +106,11 @@ describe('one change of a role does not hold up the service', () => {
     const names = (count: number, prefix: string): string[] => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     // Short names keep both lists in one body of 1 MiB.
     const json = { name: 'large', members: names(20_000, 'a'), default_members: names(20_000, 'b') };
-    const started = performance.now();
+    const started = readTimeHere();
     const response = await ask('demo', 'POST', '/my/roles', json, { headers: { 'accept-version': '~8' } });
     expect(response).toMatchObject({ status: 409, code: 'InvalidArgument' });
     expect(response.text).toContain('(limit role-members)');
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(readTimeHere() - started).toBeLessThan(2000);
   });
 
   test('a role with as many members as may be is made, and is what it was made of', async () => {
@@ -134,10 +135,10 @@ describe('one change of a role does not hold up the service', () => {
 
 test('a policy of very many rules is refused before each is compared with all others', async () => {
   const rules = Array.from({ length: 20_000 }, (_, index) => `CAN a${index}`);
-  const started = performance.now();
+  const started = readTimeHere();
   const response = await ask('demo', 'POST', '/my/policies', { name: 'many', rules });
   expect([response.status, response.text]).toEqual([409, expect.stringContaining('(limit policy-rules)')]);
-  expect(performance.now() - started).toBeLessThan(2000);
+  expect(readTimeHere() - started).toBeLessThan(2000);
   const twice = await ask('demo', 'POST', '/my/policies', { name: 'twice', rules: ['CAN a', 'CAN b', 'CAN a'] });
   expect([twice.status, twice.text]).toEqual([409, expect.stringContaining('rules[2] is the same as rules[0]')]);
 });

@@ -146,7 +146,7 @@ describe('a response that is whole before the body of the request has gone', () 
   }
   async function* slowly(failure?: Error): AsyncGenerator<Uint8Array> {
     yield Buffer.from('abc');
-    await sleep(400);
+    await sleep(1200);
     if (failure) throw failure;
     yield Buffer.from('def');
   }
@@ -160,7 +160,7 @@ describe('a response that is whole before the body of the request has gone', () 
     const outcomes: unknown[] = [];
     for (const response of [ok('one'), `${ok('one')}${ok('bad')}`]) {
       const { url, connections } = await answerEarly(response);
-      const sender = open({ idleTimeout: 200 });
+      const sender = open({ idleTimeout: 1000 });
       outcomes.push(await put(sender, url, slowly()), await get(sender, url), connections());
     }
     expect(outcomes).toEqual(['200 one', '200 two', 1, '200 one', '200 two', 2]);
@@ -186,7 +186,7 @@ describe('a response that is whole before the body of the request has gone', () 
     const taken = await answerEarly(ok('one'));
     await expect(put(open(), taken.url, source())).rejects.toThrow('disk broke');
     const refused = await answerEarly(ok('no').replace('200 OK', '404 Not Found'));
-    expect(await put(open(), refused.url, source(), 600)).toBe('404 no');
+    expect(await put(open(), refused.url, source(), 1400)).toBe('404 no');
   });
 });
 
@@ -209,7 +209,7 @@ test('goes on sending to a service that takes its time, and gives up one that ta
       treat(socket);
     });
     const url = new URL(`http://127.0.0.1:${await listen(server)}`);
-    return (await open({ idleTimeout: 500 }).send({ method: 'PUT', url, headers: {}, body: streamOf(piece, piece) })).status;
+    return (await open({ idleTimeout: 2000 }).send({ method: 'PUT', url, headers: {}, body: streamOf(piece, piece) })).status;
   };
   expect(await take(slow)).toBe(204);
   await expect(take((socket) => void socket.pause())).rejects.toThrow('sent no data for too long');

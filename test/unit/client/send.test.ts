@@ -288,10 +288,10 @@ describe('sending', () => {
   );
 
   test('who reads slowly is not silence', async () => {
-    const { body } = await open({ idleTimeout: 1000 }).send({ method: 'GET', url: new URL('/large', secure), headers: {} });
+    const { body } = await open({ idleTimeout: 2000 }).send({ method: 'GET', url: new URL('/large', secure), headers: {} });
     let size = 0;
     for await (const part of body) {
-      if (size === 0) await sleep(1800);
+      if (size === 0) await sleep(2400);
       size += part.length;
     }
     expect(size).toBe(large.length);

@@ -36,6 +36,7 @@ import { findUnfinished } from '../../../src/transfer/upload/unfinished.ts';
 import { createMatcher } from '../../../src/transfer/tree/wildcard.ts';
 import type { World } from '../../../src/base/world.ts';
 import { anyCodePoint } from '../../support/code-points.ts';
+import { readTimeHere } from '../../support/processor-time.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloud-hostile-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -213,9 +214,9 @@ test('aliases of aliases that stand for a billion values are refused at once', a
   const lines = names.map(
     (name, at) => `${name}: &${name} [${Array.from({ length: 10 }, () => (at === 0 ? 'x' : `*${names[at - 1]}`)).join(', ')}]`,
   );
-  const started = performance.now();
+  const started = readTimeHere();
   await expect(readText(`${lines.join('\n')}\n`)).rejects.toThrow(UsageError);
-  expect(performance.now() - started).toBeLessThan(3000);
+  expect(readTimeHere() - started).toBeLessThan(3000);
 });
 
 test('Authorization headers and pre-signed URLs: any text is read or refused as such', () => {

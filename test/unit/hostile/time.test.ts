@@ -11,16 +11,11 @@ import { collectPairs } from '../../../src/server/http/read-parameters.ts';
 import { accepts } from '../../../src/server/storage/accept.ts';
 import { cleanDisposition } from '../../../src/server/storage/disposition.ts';
 import { createMatcher } from '../../../src/transfer/tree/wildcard.ts';
+import { readTimeHere } from '../../support/processor-time.ts';
 
 /** Milliseconds of processor time for an input of this many characters: what is linear takes a few, what is quadratic takes minutes. */
 const most = 8000;
 const size = 300_000;
-
-/** The processor time of this process, milliseconds: how busy the machine is decides nothing. */
-function readTime(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
 
 function ignore(parse: () => unknown): void {
   try {
@@ -58,9 +53,9 @@ const works: Readonly<Record<string, () => unknown>> = {
 };
 
 test.each(Object.keys(works))('takes no longer than its length justifies: %s', { timeout: 30_000 }, (name) => {
-  const started = readTime();
+  const started = readTimeHere();
   ignore(works[name] ?? (() => undefined));
-  expect(readTime() - started).toBeLessThan(most);
+  expect(readTimeHere() - started).toBeLessThan(most);
 });
 
 async function* cutSmall(): AsyncGenerator<Uint8Array> {
@@ -68,7 +63,7 @@ async function* cutSmall(): AsyncGenerator<Uint8Array> {
 }
 
 test('a line that comes byte by byte', { timeout: 30_000 }, async () => {
-  const started = readTime();
+  const started = readTimeHere();
   for await (const line of readLines(cutSmall())) expect(line).toHaveLength(size);
-  expect(readTime() - started).toBeLessThan(most);
+  expect(readTimeHere() - started).toBeLessThan(most);
 });

@@ -4,6 +4,7 @@ import { colourEnabled, createPaint } from '../../../src/output/colour.ts';
 import { nearest } from '../../../src/base/nearest.ts';
 import { truncate, measure, wrap } from '../../../src/output/width.ts';
 import { escapeControl } from '../../../src/output/escape.ts';
+import { readTimeHere } from '../../support/processor-time.ts';
 
 describe('the nearest word', () => {
   const nouns = ['account', 'keys', 'users', 'roles', 'policies', 'images', 'packages', 'stor', 'jobs', 'mpu', 'ls', 'fingerprint'];
@@ -82,9 +83,9 @@ describe('widths', () => {
   });
 
   test('a very long word is wrapped in linear time', () => {
-    const started = performance.now();
+    const started = readTimeHere();
     expect(wrap('x'.repeat(200_000), 80)).toHaveLength(2500);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(readTimeHere() - started).toBeLessThan(2000);
   });
 
   test('control characters are spelled out', () => {

@@ -209,7 +209,7 @@ test('closing lets a request finish', async () => {
   });
   const outgoing = send({ port: listener.port, host: '127.0.0.1' }).end();
   await entered.promise;
-  const closing = listener.close(2000);
+  const closing = listener.close(60_000);
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
   expect(await text(incoming)).toBe('finished');
   await closing;

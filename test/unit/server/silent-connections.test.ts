@@ -76,9 +76,8 @@ test.each([true, false])('closing ends silent connections at once (TLS: %s)', as
   const silent = await Promise.all(Array.from({ length: 5 }, () => openSilent(listener)));
   silent[0]?.write('GET / HT');
   await sleep(50);
-  const started = performance.now();
-  await listener.close(60_000);
-  expect(performance.now() - started).toBeLessThan(5000);
+  // Longer than a test may take.
+  await listener.close(600_000);
 });
 
 test('closing ends what does not end by itself when its time is over', async () => {
