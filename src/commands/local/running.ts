@@ -50,7 +50,7 @@ async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers'
   const [{ createSocketSender }, { readFileSync }] = await Promise.all([import('../../http/sockets.ts'), import('node:fs')]);
   try {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
-    const sender = createSocketSender({ connectTimeout: 2000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
+    const sender = createSocketSender({ connectTimeout: 5000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
     const response = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: { [instanceHeader]: instance } });
     sender.close();
     return response.headers[instanceHeader] === instance ? 'answers' : 'gone';

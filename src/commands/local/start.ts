@@ -21,8 +21,8 @@ import { dataDirOf, describeKept, readIsolation, readReplay, serveOptions, type 
 import { noteStarted } from './scratch.ts';
 import { stopProcess, uninterrupted } from './stop.ts';
 
-/** Timeout for the start of a service, milliseconds. */
-const timeoutMs = 20_000;
+/** Timeout for the start of a service, milliseconds: on a busy machine with a slow disk it may take 20 s. */
+const timeoutMs = 60_000;
 
 /**
  * Options of Node.js for a service: a quarter of the usual memory for new objects. Requests leave little behind, so that a service takes no

@@ -10,8 +10,8 @@ import { dataDirOf, dataOption } from './service.ts';
 /** Milliseconds that a service has to end after SIGTERM: it aborts requests after 5 s. */
 const stopTime = 8000;
 
-/** Milliseconds that a process has to end after SIGKILL. */
-const killTime = 1500;
+/** Milliseconds that a process has to end after SIGKILL: it does not end while it waits for a disk. */
+const killTime = 20_000;
 
 const fields = ['dataDir', 'outcome', 'pid'];
 
