@@ -167,61 +167,57 @@ describe('a disabled account', () => {
       for (const [name, send] of requests) expect([name, shown(await send(services))]).toEqual([name, before.get(name)]);
   });
 
-  test(
-    'has its jobs cancelled, those that it created for others too, and new ones of requests under way',
-    { timeout: 60_000 },
-    async () => {
-      const create = async (): Promise<string> => {
-        const phases = [{ type: 'map', exec: 'sleep 3600' }];
-        const made = await first.storage('POST', '/demo/jobs', { json: { phases } });
-        expect(made.status).toBe(201);
-        return made.headers['location']?.split('/').at(-1) ?? '';
-      };
-      const [running, created] = [await create(), await create()];
-      const added = await first.storage('POST', `/demo/jobs/${running}/live/in`, {
-        body: Buffer.from('/demo/stor/kept\n'),
-        headers: { 'content-type': 'text/plain' },
-      });
-      expect(added.status).toBe(204);
-      // As another's, which demo created.
-      await store.write((transaction) =>
-        transaction.updateTable('jobs').set({ account: first.other.id, creator: first.account.id }).where('id', '=', created).execute(),
-      );
-      const { stderr } = await sandbox.here(['server', 'accounts', 'disable', 'demo', ...at()]);
-      expect(stderr).toBe('Disabled account demo, cancelled 2 jobs\n');
-      const late = {
-        id: '9f1b1a3e-0000-4000-8000-000000000001',
-        account: first.account.id,
-        creator: null,
-        user: null,
-        access: '{"sourceip":""}',
-      };
-      await store.write((transaction) =>
-        transaction
-          .insertInto('jobs')
-          .values({
-            ...late,
-            name: null,
-            phases: '[]',
-            state: 'running',
-            cancelled: 0,
-            input_done: 0,
-            created: 1,
-            done: null,
-            outputs: 0,
-            errors: 0,
-            retries: 0,
-          })
-          .execute(),
-      );
-      const states = (): Promise<unknown> => store.db.selectFrom('jobs').select(['state', 'cancelled']).execute();
-      const done = { state: 'done', cancelled: 1 };
-      await expect.poll(states, { timeout: 50_000, interval: 100 }).toEqual([done, done, done]);
-      await accounts('enable', 'demo');
-      const archived = await first.storage('GET', `/demo/jobs/${running}/job.json`);
-      expect([archived.status, archived.json]).toEqual([200, expect.objectContaining({ state: 'done', cancelled: true })]);
-    },
-  );
+  test('has its jobs cancelled, those that it created for others too, and new ones of requests under way', async () => {
+    const create = async (): Promise<string> => {
+      const phases = [{ type: 'map', exec: 'sleep 3600' }];
+      const made = await first.storage('POST', '/demo/jobs', { json: { phases } });
+      expect(made.status).toBe(201);
+      return made.headers['location']?.split('/').at(-1) ?? '';
+    };
+    const [running, created] = [await create(), await create()];
+    const added = await first.storage('POST', `/demo/jobs/${running}/live/in`, {
+      body: Buffer.from('/demo/stor/kept\n'),
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(added.status).toBe(204);
+    // As another's, which demo created.
+    await store.write((transaction) =>
+      transaction.updateTable('jobs').set({ account: first.other.id, creator: first.account.id }).where('id', '=', created).execute(),
+    );
+    const { stderr } = await sandbox.here(['server', 'accounts', 'disable', 'demo', ...at()]);
+    expect(stderr).toBe('Disabled account demo, cancelled 2 jobs\n');
+    const late = {
+      id: '9f1b1a3e-0000-4000-8000-000000000001',
+      account: first.account.id,
+      creator: null,
+      user: null,
+      access: '{"sourceip":""}',
+    };
+    await store.write((transaction) =>
+      transaction
+        .insertInto('jobs')
+        .values({
+          ...late,
+          name: null,
+          phases: '[]',
+          state: 'running',
+          cancelled: 0,
+          input_done: 0,
+          created: 1,
+          done: null,
+          outputs: 0,
+          errors: 0,
+          retries: 0,
+        })
+        .execute(),
+    );
+    const states = (): Promise<unknown> => store.db.selectFrom('jobs').select(['state', 'cancelled']).execute();
+    const done = { state: 'done', cancelled: 1 };
+    await expect.poll(states, { timeout: 50_000, interval: 100 }).toEqual([done, done, done]);
+    await accounts('enable', 'demo');
+    const archived = await first.storage('GET', `/demo/jobs/${running}/job.json`);
+    expect([archived.status, archived.json]).toEqual([200, expect.objectContaining({ state: 'done', cancelled: true })]);
+  });
 
   test('errors: an account that is not there', async () => {
     for (const verb of ['disable', 'enable', 'delete']) {
@@ -265,7 +261,7 @@ describe('deleting', () => {
     return { ...counted, entries: rows[0]?.n ?? 0 };
   };
 
-  test('needs a disabled account, asks, survives kills, and leaves nothing of it and all of the others', { timeout: 120_000 }, async () => {
+  test('needs a disabled account, asks, survives kills, and leaves nothing of it and all of the others', async () => {
     const key = createRsaKey();
     const account = await seedAccount(store, { login: 'gone', publicKey: key.line, keyFile: '', now: Date.now() });
     const signing = { storage: signAs('storage', key, 'gone'), compute: signAs('compute', key, 'gone') };

@@ -39,7 +39,7 @@ test('curl with a PROXY header is served, one without is not; elsewhere a header
     [401, '127.0.0.2'],
     [400, '127.0.0.2'],
   ];
-  await expect.poll(addresses, { timeout: 20_000 }).toEqual(expected);
+  await expect.poll(addresses).toEqual(expected);
 });
 
 test('what is no range of addresses is refused before anything is opened', async () => {

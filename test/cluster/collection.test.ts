@@ -204,7 +204,7 @@ test('all contents are looked through once in hours, also where the same gateway
   const options = { store: first.store, settings: {}, keeping: { isSteady: () => true }, log: () => undefined };
   const collecting = keepCollecting({ ...options, holder: first.lease.id, pause: 10 });
   try {
-    await expect.poll(() => existsSync(fileOf(lost)), { timeout: 30_000 }).toBe(false);
+    await expect.poll(() => existsSync(fileOf(lost))).toBe(false);
     const later = await lose();
     // When the second one is gone, the round that removed the first one is over.
     for (let round = 0; round < 2; round += 1) {
@@ -214,7 +214,7 @@ test('all contents are looked through once in hours, also where the same gateway
         await gateways.renewAll();
         return !existsSync(fileOf(content));
       };
-      await expect.poll(isGone, { timeout: 30_000 }).toBe(true);
+      await expect.poll(isGone).toBe(true);
     }
     expect(existsSync(fileOf(later))).toBe(true);
   } finally {
@@ -280,7 +280,7 @@ describe('a gateway that is lost', () => {
   });
 });
 
-test('collectors beside each other and beside writers and readers remove nothing that is in use', { timeout: 60_000 }, async () => {
+test('collectors beside each other and beside writers and readers remove nothing that is in use', async () => {
   const collecting = { isOver: false };
   const collectAll = async (): Promise<void> => {
     while (!collecting.isOver) {

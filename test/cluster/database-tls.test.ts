@@ -41,7 +41,7 @@ const look = (query: string, host = '127.0.0.1'): Promise<Outcome> =>
 /** The database has no tables; that is found out by a query. */
 const reached = expect.stringContaining('version 0, this release has');
 
-test('without encryption, prefer and disable are served, and others are not', { timeout: 120_000 }, async () => {
+test('without encryption, prefer and disable are served, and others are not', async () => {
   await restart();
   expect((await look('')).stdout).toEqual(reached);
   expect((await look('?sslmode=disable')).stdout).toEqual(reached);
@@ -49,7 +49,7 @@ test('without encryption, prefer and disable are served, and others are not', { 
   expect([code, stderr]).toEqual([1, expect.stringMatching(/the server offers no encryption[\s\S]*ssl = on/u)]);
 });
 
-test('with encryption, the certificate is checked as libpq does', { timeout: 120_000 }, async () => {
+test('with encryption, the certificate is checked as libpq does', async () => {
   const dir = join(sandbox.home, 'tls');
   const tls = await prepareTls(dir, ['localhost'], Date.now());
   ca = tls.caFile;

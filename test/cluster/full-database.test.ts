@@ -29,7 +29,7 @@ describe.skipIf(cannot !== undefined)('while the disk of the database is full', 
 
   const put = (name: string, body: Uint8Array) => service.storage('PUT', `/demo/stor/${name}`, { body });
 
-  test('writes get 507, reads go on, and all is well when there is room', { timeout: 120_000 }, async () => {
+  test('writes get 507, reads go on, and all is well when there is room', async () => {
     const stored = new Map<string, Buffer>();
     const refused: string[] = [];
     const store = async (name: string, length: number): Promise<number> => {

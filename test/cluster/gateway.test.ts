@@ -166,35 +166,31 @@ describe('words that are refused', () => {
   });
 });
 
-test(
-  'an account of two gateways stores with one, reads with the other and runs jobs; the data outlives both',
-  { timeout: 120_000 },
-  async () => {
-    const tls = ['--tls-dir', join(sandbox.home, 'tls')];
-    const [first, second] = await Promise.all([startGateway(...tls), startGateway(...tls)]);
-    expect(first.told).toMatchObject({ pid: first.child.pid, caFile: join(sandbox.home, 'tls/ca.pem') });
-    sandbox.write('large', 'x'.repeat(3_000_000));
-    await useProfile(first);
-    expect(await sandbox.shell('cloud stor put -q -p large notes/large && cloud stor cat notes/large | cmp - large')).toMatchObject({
-      code: 0,
-    });
-    expect(await sandbox.json('services', 'list')).toContainEqual({ name: 'storage', url: expect.stringContaining('https://localhost') });
-    await useProfile(second);
-    expect(await sandbox.shell('cloud stor cat notes/large | cmp - large')).toMatchObject({ code: 0, stderr: '' });
-    for (const line of first.lines()) expect(JSON.parse(line)).toBeTypeOf('object');
-    expect(await stop(first)).toBe(0);
-    const { stdout } = await sandbox.shell("cloud jobs run -q --map 'wc -c' notes/large");
-    expect(stdout).toBe('3000000\n');
-    second.child.kill('SIGKILL');
-    await second.ended;
-    // What was killed is in nobody's way.
-    const third = await startGateway(...tls, '--public-url', 'https://cloud.example.com', '--keep-garbage', '7d', '--no-collect');
-    await useProfile(third);
-    expect(await sandbox.shell('cloud stor cat notes/large | cmp - large')).toMatchObject({ code: 0, stderr: '' });
-    expect(await sandbox.json('services', 'list')).toContainEqual({ name: 'compute', url: 'https://cloud.example.com' });
-    expect(await stop(third)).toBe(0);
-  },
-);
+test('an account of two gateways stores with one, reads with the other and runs jobs; the data outlives both', async () => {
+  const tls = ['--tls-dir', join(sandbox.home, 'tls')];
+  const [first, second] = await Promise.all([startGateway(...tls), startGateway(...tls)]);
+  expect(first.told).toMatchObject({ pid: first.child.pid, caFile: join(sandbox.home, 'tls/ca.pem') });
+  sandbox.write('large', 'x'.repeat(3_000_000));
+  await useProfile(first);
+  expect(await sandbox.shell('cloud stor put -q -p large notes/large && cloud stor cat notes/large | cmp - large')).toMatchObject({
+    code: 0,
+  });
+  expect(await sandbox.json('services', 'list')).toContainEqual({ name: 'storage', url: expect.stringContaining('https://localhost') });
+  await useProfile(second);
+  expect(await sandbox.shell('cloud stor cat notes/large | cmp - large')).toMatchObject({ code: 0, stderr: '' });
+  for (const line of first.lines()) expect(JSON.parse(line)).toBeTypeOf('object');
+  expect(await stop(first)).toBe(0);
+  const { stdout } = await sandbox.shell("cloud jobs run -q --map 'wc -c' notes/large");
+  expect(stdout).toBe('3000000\n');
+  second.child.kill('SIGKILL');
+  await second.ended;
+  // What was killed is in nobody's way.
+  const third = await startGateway(...tls, '--public-url', 'https://cloud.example.com', '--keep-garbage', '7d', '--no-collect');
+  await useProfile(third);
+  expect(await sandbox.shell('cloud stor cat notes/large | cmp - large')).toMatchObject({ code: 0, stderr: '' });
+  expect(await sandbox.json('services', 'list')).toContainEqual({ name: 'compute', url: 'https://cloud.example.com' });
+  expect(await stop(third)).toBe(0);
+});
 
 /** A PUT of ten bytes, of which five are sent until `end` is called. */
 function beginPut({ told }: Running, name: string): { end(): void; readonly answered: Promise<number | undefined> } {
@@ -207,41 +203,37 @@ function beginPut({ told }: Running, name: string): { end(): void; readonly answ
   return { end: () => put.end('67890'), answered };
 }
 
-test(
-  'a gateway that was frozen for longer than its lease cannot commit when it wakes, and serves again',
-  { timeout: 120_000 },
-  async () => {
-    const tls = ['--tls-dir', join(sandbox.home, 'tls')];
-    const [frozen, other] = await Promise.all([startGateway(...tls), startGateway(...tls)]);
-    const put = beginPut(frozen, 'frozen');
-    // The request is under way when another, sent later, was answered.
-    await useProfile(frozen);
-    await sandbox.json('stor', 'ls');
-    frozen.child.kill('SIGSTOP');
-    await runStatement(url, `update gateways set until = clock_timestamp() - interval '1 second' where id = '${frozen.told.gateway}'`);
-    put.end();
-    await useProfile(other);
-    expect((await sandbox.here(['stor', 'put', '-q', '-p', join(sandbox.home, 'key.pub'), 'frozen'])).code).toBe(0);
-    frozen.child.kill('SIGCONT');
-    expect(await put.answered).toBe(503);
-    const { stdout } = await sandbox.here(['stor', 'cat', 'frozen']);
-    expect(stdout).toBe(key.line);
-    // It takes a new lease by itself.
-    await useProfile(frozen);
-    const isServing = async (): Promise<number | null> => (await sandbox.here(['stor', 'mkdir', '-p', 'after'])).code;
-    await expect.poll(isServing, { timeout: 30_000 }).toBe(0);
-    expect([await stop(frozen), await stop(other)]).toEqual([0, 0]);
-  },
-);
+test('a gateway that was frozen for longer than its lease cannot commit when it wakes, and serves again', async () => {
+  const tls = ['--tls-dir', join(sandbox.home, 'tls')];
+  const [frozen, other] = await Promise.all([startGateway(...tls), startGateway(...tls)]);
+  const put = beginPut(frozen, 'frozen');
+  // The request is under way when another, sent later, was answered.
+  await useProfile(frozen);
+  await sandbox.json('stor', 'ls');
+  frozen.child.kill('SIGSTOP');
+  await runStatement(url, `update gateways set until = clock_timestamp() - interval '1 second' where id = '${frozen.told.gateway}'`);
+  put.end();
+  await useProfile(other);
+  expect((await sandbox.here(['stor', 'put', '-q', '-p', join(sandbox.home, 'key.pub'), 'frozen'])).code).toBe(0);
+  frozen.child.kill('SIGCONT');
+  expect(await put.answered).toBe(503);
+  const { stdout } = await sandbox.here(['stor', 'cat', 'frozen']);
+  expect(stdout).toBe(key.line);
+  // It takes a new lease by itself.
+  await useProfile(frozen);
+  const isServing = async (): Promise<number | null> => (await sandbox.here(['stor', 'mkdir', '-p', 'after'])).code;
+  await expect.poll(isServing).toBe(0);
+  expect([await stop(frozen), await stop(other)]).toEqual([0, 0]);
+});
 
-test('SIGTERM: a request under way is finished first', { timeout: 120_000 }, async () => {
+test('SIGTERM: a request under way is finished first', async () => {
   const gateway = await startGateway('--tls-dir', join(sandbox.home, 'tls'));
   const put = beginPut(gateway, 'slow');
   // The request is under way when another, sent later, was answered and logged.
   await useProfile(gateway);
   await sandbox.json('stor', 'ls');
   gateway.child.kill('SIGTERM');
-  await expect.poll(() => gateway.lines().some((line) => line.includes('"stopping"')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => gateway.lines().some((line) => line.includes('"stopping"'))).toBe(true);
   put.end();
   expect([await put.answered, await gateway.ended]).toEqual([204, 0]);
 });

@@ -93,7 +93,7 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
     giveAway(home);
     const { code, stderr } = type(['set -e', ...typed(trialCommands)]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('Created account demo')]);
-    await expect.poll(() => type(typed(trialLook)).stdout, { timeout: 30_000 }).toMatch(/compute https:.*compute https:/su);
+    await expect.poll(() => type(typed(trialLook)).stdout).toMatch(/compute https:.*compute https:/su);
     const used = type(['set -e', ...typed([...trialBalancer, ...trialUse])]);
     expect([used.code, used.stderr, used.stdout]).toEqual([0, expect.any(String), expect.stringMatching(/^storage +https:/mu)]);
   });
@@ -145,7 +145,7 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
       'echo $! >$DIR/restored.pid',
     ]);
     expect(done).toMatchObject({ code: 0 });
-    await expect.poll(() => readFileSync(join(home, 'restored.log'), 'utf8'), { timeout: 30_000 }).toContain('compute https:');
+    await expect.poll(() => readFileSync(join(home, 'restored.log'), 'utf8')).toContain('compute https:');
     const read = 'cloud stor cat large --url https://localhost:$((PORT + 30)) --stor-url https://localhost:$((PORT + 31)) | cmp - large';
     expect(type([read])).toEqual({ code: 0, stdout: '', stderr: '' });
   });

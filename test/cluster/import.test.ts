@@ -342,7 +342,7 @@ test('killed at many points it goes on, and the cluster shows what the local ser
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('there are accounts demo, other already\nhint: ')]);
 });
 
-test('an object that is damaged is named, and nobody can use what was begun', { timeout: 60_000 }, async () => {
+test('an object that is damaged is named, and nobody can use what was begun', async () => {
   const damaged = join(sandbox.home, 'damaged');
   cpSync(dataDir, damaged, { recursive: true });
   const large =

@@ -110,7 +110,7 @@ describe('the lease', () => {
       );
       return rows.length > 0;
     };
-    await expect.poll(isWaiting, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isWaiting).toBe(true);
     expect(isFound).toBe(false);
     go();
     await finding;

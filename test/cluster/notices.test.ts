@@ -84,7 +84,7 @@ const cutListeners = (): Promise<void> =>
   );
 
 describe('an engine', () => {
-  test('is told by a gateway of another process, and again after its connection broke', { timeout: 120_000 }, async () => {
+  test('is told by a gateway of another process, and again after its connection broke', async () => {
     const engine = watchFor(await open());
     // One question of its own, one when it listens.
     await expect.poll(engine.questions, wait).toBeGreaterThanOrEqual(2);
@@ -98,7 +98,7 @@ describe('an engine', () => {
     await engine.stop();
   });
 
-  test('is told of inputs, of their end, and of a cancel', { timeout: 120_000 }, async () => {
+  test('is told of inputs, of their end, and of a cancel', async () => {
     const engine = watchFor(await open());
     await expect.poll(engine.questions, wait).toBeGreaterThanOrEqual(2);
     const id = await createJob();
@@ -113,7 +113,7 @@ describe('an engine', () => {
     await engine.stop();
   });
 
-  test('that nobody tells does the tasks all the same', { timeout: 120_000 }, async () => {
+  test('that nobody tells does the tasks all the same', async () => {
     const { notices: _, ...store } = await open();
     await service.storage('PUT', '/demo/stor/a', { body: Buffer.from('a\n') });
     const given = { dataDir: join(place.dir, 'deaf'), owner: 'deaf', url: () => '', server: 'deaf', isolation: usualIsolation(), slots: 1 };
@@ -127,7 +127,7 @@ describe('an engine', () => {
 });
 
 describe.skipIf(lacksPgbouncer())('behind a pooler of transactions', () => {
-  test('nobody listens, one line says so, and tasks are found by asking', { timeout: 120_000 }, async () => {
+  test('nobody listens, one line says so, and tasks are found by asking', async () => {
     const pooler = await startPgbouncer(place.url);
     const lines: string[] = [];
     const store = await openClusterStore({ database: pooler.url, bytes: place.dir, log: (line) => void lines.push(line) });

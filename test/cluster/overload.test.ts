@@ -45,7 +45,7 @@ test('two gateways share the rate of an account: what is more gets 429 and Retry
     const counted = await Promise.all(gateways.map(({ told }) => countRefused(told, 'account-requests')));
     return counted.reduce((sum, count) => sum + count, 0);
   };
-  await expect.poll(countAll, { timeout: 20_000 }).toBe(refused.length);
+  await expect.poll(countAll).toBe(refused.length);
   const profile = {
     CLOUD_URL: gateways[0].told.computeUrl,
     CLOUD_STOR_URL: gateways[0].told.storUrl,
@@ -85,14 +85,14 @@ test('a gateway that has too much to do refuses with 503 and Retry-After, stays 
   expect(texts.every((text) => text.includes('(limit running-requests)'))).toBe(true);
   expect((await askStatus(told))[0]).toBe(503);
   expect((await fetch(`${told.adminUrl}/--ready`)).status).toBe(200);
-  await expect.poll(() => countRefused(told, 'running-requests'), { timeout: 20_000 }).toBe(open.length - most + 1);
+  await expect.poll(() => countRefused(told, 'running-requests')).toBe(open.length - most + 1);
   // Those that were let in are served.
   const accepted = open.filter((_, index) => firsts[index] === undefined);
   for (const { request } of accepted) request.end('0123456789');
   expect((await Promise.all(accepted.map(({ response }) => response))).map(({ statusCode }) => statusCode)).toEqual(
     accepted.map(() => 204),
   );
-  await expect.poll(async () => (await askStatus(told))[0], { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await askStatus(told))[0]).toBe(200);
   for (const { request } of open) request.destroy();
   child.kill('SIGKILL');
 });

@@ -94,7 +94,7 @@ describe.skipIf(lacksPostgresTools())('an hour ago', () => {
   const start = (): Promise<GatewayProcess> => home.start('--http', '--no-jobs', '--no-collect');
   let moment = '';
 
-  test('what is deleted afterwards is kept for as long as --keep-garbage says', { timeout: 120_000 }, async () => {
+  test('what is deleted afterwards is kept for as long as --keep-garbage says', async () => {
     const gateway = await start();
     await put(gateway, 'deleted', body.first);
     await put(gateway, 'small', body.small);
@@ -118,7 +118,7 @@ describe.skipIf(lacksPostgresTools())('an hour ago', () => {
     expect(JSON.parse((await collect('short', '--keep-garbage', '30m', '--take-over')).stdout)).toMatchObject({ removed: 2, waiting: 0 });
   });
 
-  test('the commands of the guide bring back that moment with every byte', { timeout: 120_000 }, async () => {
+  test('the commands of the guide bring back that moment with every byte', async () => {
     await server.crash();
     type(restoreMoment, moment);
     await server.start();

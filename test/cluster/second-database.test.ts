@@ -124,7 +124,7 @@ test('a gateway of a copy says once why it removes nothing', async () => {
     holder: 'a',
     pause: 1,
   });
-  await expect.poll(() => rounds, { timeout: 20_000 }).toBeGreaterThan(3);
+  await expect.poll(() => rounds).toBeGreaterThan(3);
   await collecting.stop();
   expect(said).toEqual([expect.stringMatching(/^no contents are removed: another database removes them; .*--take-over/u)]);
   expect(

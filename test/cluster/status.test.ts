@@ -75,7 +75,7 @@ test('none serves, two serve, one is lost, one has gone in order', async () => {
   expect([lost.code, lost.rows.filter(({ item }) => item === 'gateway').map(({ state }) => state)]).toEqual([1, ['lost', 'none']]);
 });
 
-test('tasks that nobody does, a worker with all of its slots taken, and one that is lost', { timeout: 120_000 }, async () => {
+test('tasks that nobody does, a worker with all of its slots taken, and one that is lost', async () => {
   await runStatement(home.url, 'delete from gateways');
   const gateway = await home.start('--http', '--no-jobs');
   const jobs = createClusterJobs(home, () => [gateway]);
@@ -91,7 +91,7 @@ test('tasks that nobody does, a worker with all of its slots taken, and one that
   const worker = await startWorkerProcess(home, '--slots', '2');
   try {
     const read = async (): Promise<Shown['rows']> => find(await show(), 'worker');
-    await expect.poll(async () => (await read())[0]?.used, { timeout: 60_000 }).toBe(2);
+    await expect.poll(async () => (await read())[0]?.used).toBe(2);
     expect(await read()).toEqual([
       expect.objectContaining({
         state: 'ok',

@@ -79,7 +79,7 @@ test('parts and commit in turns: each part is read once, and the row goes with t
   const etags: string[] = [];
   for (const [index, part] of parts.entries()) {
     etags.push(await put(sends[index % 2 === 0 ? 0 : 1], partsDirectory, index, part));
-    await expect.poll(() => partsOf(id), { timeout: 20_000 }).toBe(index + 1);
+    await expect.poll(() => partsOf(id)).toBe(index + 1);
   }
   const committed = await commit(sends[1], partsDirectory, etags);
   expect([committed.status, committed.headers['computed-md5']]).toEqual([201, md5Of(whole)]);
@@ -97,9 +97,9 @@ test('a part that is replaced at the other side, and parts that come in another 
   const [a, b] = sends;
   const last = await put(a, partsDirectory, 2, parts[2] ?? Buffer.alloc(0));
   await put(b, partsDirectory, 0, randomBytes(partSize));
-  await expect.poll(() => partsOf(id), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => partsOf(id)).toBe(1);
   const middle = await put(a, partsDirectory, 1, parts[1] ?? Buffer.alloc(0));
-  await expect.poll(() => partsOf(id), { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => partsOf(id)).toBe(3);
   const begin = await put(b, partsDirectory, 0, parts[0] ?? Buffer.alloc(0));
   const { status, headers } = await commit(a, partsDirectory, [begin, middle, last]);
   expect([status, headers['computed-md5']]).toEqual([201, md5Of(Buffer.concat(parts))]);
@@ -109,7 +109,7 @@ test('a state that nobody can read is begun anew', async () => {
   const parts = [randomBytes(partSize), randomBytes(7)];
   const { id, partsDirectory } = await create('/demo/stor/unreadable');
   const etags = [await put(sends[0], partsDirectory, 0, parts[0] ?? Buffer.alloc(0))];
-  await expect.poll(() => partsOf(id), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => partsOf(id)).toBe(1);
   await second.db
     .updateTable('upload_digests')
     .set({ state: Buffer.from('what another release kept') })

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { findPorts } from '../support/free-ports.ts';
 import { copyTemplate } from '../support/local-template.ts';
 import { createRsaKey, writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { createSandbox, useLocal, type LocalInfo } from '../support/sandbox.ts';
@@ -166,7 +167,9 @@ describe('the life of a service', () => {
 
   test('what was stored is there after stop and start; reset deletes it; SIGTERM ends serve with 0', async () => {
     copyTemplate(sandbox.home, start);
-    first = JSON.parse((await sandbox.cloud([...start, '-j'])).stdout) as LocalInfo;
+    // A later test needs the same port, which no other program is given meanwhile.
+    const place = ['--compute-port', String(await findPorts(1)), '--stor-port', '0'];
+    first = JSON.parse((await sandbox.cloud(['local', 'start', ...place, '-j'])).stdout) as LocalInfo;
     expect([await countRequests(), await countRequests()], 'the id of the account is asked for once').toEqual([2, 1]);
     sandbox.write('f', 'kept');
     await sandbox.cloud(['stor', 'put', 'f', 'f']);

@@ -150,7 +150,7 @@ function testLookup(shell: keyof typeof installations, before: readonly string[]
     const built = `case $* in *__complete\\ image*|*completion*) exec "${process.execPath}" "${program}" "$@";; esac`;
     writeProgram(before.length > 0 ? `${built}; ${answer()}` : answer());
     session = await openShell(shell, { env: sandbox.env, cwd: sandbox.home, setUp: [...before, ...installations[shell]] });
-  }, 60_000);
+  });
   afterAll(async () => await session?.close());
 
   it.each(choose(completed, before))('completes "%s" to "%s"', async (typed, line) => {

@@ -1,11 +1,13 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useSandbox } from '../support/sandbox.ts';
 import { lacks } from '../support/witnesses.ts';
 
+const runProgram = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
 /** Most bytes of the package when it is unpacked. */
 const largest = 4.5 * 1024 * 1024;
@@ -22,12 +24,12 @@ describe('the package', () => {
   const prefix = join(folder, 'prefix');
   let packed: Packed;
 
-  beforeAll(() => {
-    const output = execFileSync('npm', ['pack', '--json', '--silent', '--ignore-scripts', '--pack-destination', folder], {
+  // The test process answers meanwhile: npm may ask a registry that is slow.
+  beforeAll(async () => {
+    const { stdout } = await runProgram('npm', ['pack', '--json', '--silent', '--ignore-scripts', '--pack-destination', folder], {
       cwd: root,
-      encoding: 'utf8',
     });
-    packed = (JSON.parse(output) as Packed[])[0] as Packed;
+    packed = (JSON.parse(stdout) as Packed[])[0] as Packed;
     const words = [
       'install',
       '--global',
@@ -39,8 +41,8 @@ describe('the package', () => {
       '--silent',
       join(folder, packed.filename),
     ];
-    execFileSync('npm', words, { cwd: folder, stdio: 'pipe' });
-  }, 120_000);
+    await runProgram('npm', words, { cwd: folder });
+  }, 600_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   /** The environment of somebody who has installed it. */

@@ -4,7 +4,7 @@ import { openTerminal } from '../support/terminal.ts';
 
 const user = useShared('--http');
 
-test('du shows shares as bars on a terminal, and the table as it is elsewhere', { timeout: 60_000 }, async () => {
+test('du shows shares as bars on a terminal, and the table as it is elsewhere', async () => {
   user.write('used/large/f', 'x'.repeat(3000));
   user.write('used/small/f', 'x'.repeat(1000));
   user.write('used/none/f', '');

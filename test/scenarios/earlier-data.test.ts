@@ -94,7 +94,7 @@ describe('a service that starts with it', () => {
   });
 });
 
-test('a migration that is killed at any moment is gone on with, and nothing is missing', { timeout: 120_000 }, async () => {
+test('a migration that is killed at any moment is gone on with, and nothing is missing', async () => {
   // A kill leaves the file of the database and so much of its log as had been written.
   const begin = (name: string): string => {
     const dir = join(folder, name);

@@ -131,7 +131,7 @@ describe('a cache folder that another user can write to', () => {
     }
     const { status, stdout } = spawnSync(process.execPath, [program, 'images', 'list', '-q'], {
       env: { ...user.env, ...env },
-      timeout: 30_000,
+      timeout: 120_000,
     });
     expect([status, stdout.length > 0]).toEqual([0, true]);
   });

@@ -46,7 +46,7 @@ test('an image comes to another datacenter with all that it builds on, by the sa
   expect(await user.json('resume')).toEqual([]);
 });
 
-test('killed while an image is imported, it goes on by cloud resume, and the chain is whole at the end', { timeout: 60_000 }, async () => {
+test('killed while an image is imported, it goes on by cloud resume, and the chain is whole at the end', async () => {
   for (const id of chain.toReversed()) await user.json(...east('images', 'delete', id, '-y'));
   // The last of the chain is asked for again and again.
   await killAtFault(

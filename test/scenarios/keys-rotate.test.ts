@@ -173,7 +173,7 @@ test('what is not the key of the profile is not rotated', async () => {
   }
 });
 
-test('killed at any request, the profile still signs, and the same command goes on with the same key', { timeout: 120_000 }, async () => {
+test('killed at any request, the profile still signs, and the same command goes on with the same key', async () => {
   const moments = [
     ['before-registered', 'createkey', 'latency:600s'],
     ['after-registered', 'createkey', 'stall:0'],
@@ -197,7 +197,7 @@ test('killed at any request, the profile still signs, and the same command goes 
   }
 });
 
-test('a key with a passphrase gets one again, asked twice', { timeout: 60_000 }, async () => {
+test('a key with a passphrase gets one again, asked twice', async () => {
   const old = await makeProfile('locked', ...byFile('locked'));
   execFileSync('ssh-keygen', ['-q', '-p', '-a', '1', '-P', '', '-N', 'old secret', '-f', old.keyFile ?? '']);
   const silent = await user.here(['--profile', 'locked', 'keys', 'rotate']);

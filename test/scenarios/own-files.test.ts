@@ -21,7 +21,7 @@ async function makeProfile(name: string): Promise<void> {
 
 /** Runs a command that must not hang, whatever it is given. */
 function runBriefly(...words: string[]): { status: number | null; stderr: string } {
-  const { status, stderr } = spawnSync(process.execPath, [program, ...words], { env: user.env, timeout: 30_000, encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [program, ...words], { env: user.env, timeout: 120_000, encoding: 'utf8' });
   return { status, stderr };
 }
 

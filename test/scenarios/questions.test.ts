@@ -8,7 +8,7 @@ import { openTerminal, type TerminalSession } from '../support/terminal.ts';
 
 const user = useShared('--http');
 const open = (line: string, env: NodeJS.ProcessEnv = user.env): TerminalSession =>
-  openTerminal(line, { env, cwd: user.home, columns: 120, limit: 60_000 });
+  openTerminal(line, { env, cwd: user.home, columns: 120 });
 
 /** Waits until no process has a word on its command line any more. */
 async function waitForNone(word: string): Promise<void> {

@@ -58,7 +58,7 @@ async function names(path: string): Promise<string[]> {
   return (await user.here(['stor', 'find', path, '--type', 'object', '-o', 'name'])).stdout.split('\n').slice(0, -1);
 }
 
-test('a tree that was interrupted is named, listed, and goes on without what is done', { timeout: 60_000 }, async () => {
+test('a tree that was interrupted is named, listed, and goes on without what is done', async () => {
   const said = await interrupt('SIGINT', 10, 'put', '-r', 'tree', 'one', '--bwlimit', '200K');
   const [row] = await list();
   expect(said).toContain(`to resume: cloud resume ${row?.id}`);
@@ -73,7 +73,7 @@ test('a tree that was interrupted is named, listed, and goes on without what is 
   expect([(await names('one')).length, await list(), readdirSync(journal)]).toEqual([12, [], []]);
 });
 
-test('a resumption that fails before it begins keeps the work and its counts', { timeout: 60_000 }, async () => {
+test('a resumption that fails before it begins keeps the work and its counts', async () => {
   user.write('large', randomBytes(12 * 1024 * 1024));
   await user.shell('cloud stor put -p large denied/large && cloud stor put -r tree denied/tree');
   const left = [
@@ -101,7 +101,7 @@ test('a run that succeeds at once leaves nothing', async () => {
   expect(readdirSync(journal)).toEqual([]);
 });
 
-test('a file that changed since is sent again; what others made of its object since stays', { timeout: 60_000 }, async () => {
+test('a file that changed since is sent again; what others made of its object since stays', async () => {
   await interrupt('SIGKILL', 12, 'put', '-r', 'tree', 'two', '--bwlimit', '200K');
   const [done = '', other = ''] = await names('two');
   const file = (path: string): string => join(user.home, 'tree', path.replace('/demo/stor/two/', ''));
@@ -117,7 +117,6 @@ test('a file that changed since is sent again; what others made of its object si
 
 test.each(['put', 'cp', 'mv'])(
   'what %s has not written yet replaces what was there before, and nothing that others wrote since',
-  { timeout: 60_000 },
   async (verb) => {
     const items = ['a', 'b', 'c', 'd'].map((name) => `${verb}-${name}`);
     for (const name of items) {
@@ -145,7 +144,7 @@ test.each(['put', 'cp', 'mv'])(
   },
 );
 
-test('what a killed run stored and could not note counts as done', { timeout: 60_000 }, async () => {
+test('what a killed run stored and could not note counts as done', async () => {
   for (const name of ['x', 'y']) user.write(name, `mine ${name}`);
   await user.here(['stor', 'mkdir', 'noted']);
   await interrupt('SIGKILL', 'PUT /demo/stor/noted/y', 'put', 'x', 'y', 'noted');
@@ -153,7 +152,7 @@ test('what a killed run stored and could not note counts as done', { timeout: 60
   expect(await user.here(['resume', '--all', '-q'])).toMatchObject({ code: 0 });
 });
 
-test('a file that was edited since it was fetched stays as it is', { timeout: 60_000 }, async () => {
+test('a file that was edited since it was fetched stays as it is', async () => {
   await user.here(['stor', 'put', '-r', 'tree', 'whole', '-q']);
   await interrupt('SIGINT', 8, 'get', '-r', 'whole', 'here', '--bwlimit', '200K');
   const edited = readdirSync(join(user.home, 'here'), { recursive: true, encoding: 'utf8' }).find((name) => /f\d+$/.test(name)) ?? '';
@@ -163,7 +162,7 @@ test('a file that was edited since it was fetched stays as it is', { timeout: 60
   expect(stdout.trim().split('\n')).toEqual([`Files here/${edited} and tree/${edited} differ`]);
 });
 
-test('what was created after a removal began stays, and what a copy has made that others replaced', { timeout: 60_000 }, async () => {
+test('what was created after a removal began stays, and what a copy has made that others replaced', async () => {
   await user.here(['stor', 'cp', '-r', 'stor:tree', 'stor:doomed', '-q']);
   await interrupt('SIGINT', 20, 'cp', '-r', 'stor:whole', 'stor:copied');
   const [done = ''] = await names('copied');
@@ -189,38 +188,34 @@ test('an unknown id, --drop without a word, and --all with ids are refused', asy
   expect(await user.here(['resume', '--all', 'abcdef00'])).toMatchObject({ code: 2 });
 });
 
-test(
-  'an entry of another service is refused; it goes on after 13 days, and after two weeks it is forgotten',
-  { timeout: 60_000 },
-  async () => {
-    await interrupt('SIGKILL', 10, 'put', '-r', 'tree', 'three', '--bwlimit', '200K');
-    const name = readdirSync(journal).find((each) => each.endsWith('.json')) ?? '';
-    const file = join(journal, name);
-    const entry = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown> & { connection: object };
-    const write = (change: object): void => writeFileSync(file, JSON.stringify({ ...entry, ...change }));
-    write({ connection: { ...entry.connection, options: {}, service: 'https://elsewhere.example' } });
-    expect(await user.here(['resume', '--all'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('the profile is now for demo at'),
-    });
-    const day = 24 * 3_600_000;
-    function age(days: number): void {
-      const time = Date.now() - days * day;
-      write({ began: time, updated: time });
-      for (const each of [file, `${file}l`]) utimesSync(each, time / 1000, time / 1000);
-    }
-    const done = readFileSync(`${file}l`);
-    age(13);
-    expect(await list()).toMatchObject([{ id: entry['id'], state: 'interrupted' }]);
-    expect((await user.here(['resume', '--all', '-q'])).code).toBe(0);
-    expect([(await names('three')).length, readdirSync(journal)]).toEqual([12, []]);
-    // The same entry, if nobody had gone on with it.
-    for (const [path, content] of [
-      [file, ''],
-      [`${file}l`, done],
-    ] as const)
-      writeFileSync(path, content, { mode: 0o600 });
-    age(15);
-    expect([await list(), readdirSync(journal)]).toEqual([[], []]);
-  },
-);
+test('an entry of another service is refused; it goes on after 13 days, and after two weeks it is forgotten', async () => {
+  await interrupt('SIGKILL', 10, 'put', '-r', 'tree', 'three', '--bwlimit', '200K');
+  const name = readdirSync(journal).find((each) => each.endsWith('.json')) ?? '';
+  const file = join(journal, name);
+  const entry = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown> & { connection: object };
+  const write = (change: object): void => writeFileSync(file, JSON.stringify({ ...entry, ...change }));
+  write({ connection: { ...entry.connection, options: {}, service: 'https://elsewhere.example' } });
+  expect(await user.here(['resume', '--all'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('the profile is now for demo at'),
+  });
+  const day = 24 * 3_600_000;
+  function age(days: number): void {
+    const time = Date.now() - days * day;
+    write({ began: time, updated: time });
+    for (const each of [file, `${file}l`]) utimesSync(each, time / 1000, time / 1000);
+  }
+  const done = readFileSync(`${file}l`);
+  age(13);
+  expect(await list()).toMatchObject([{ id: entry['id'], state: 'interrupted' }]);
+  expect((await user.here(['resume', '--all', '-q'])).code).toBe(0);
+  expect([(await names('three')).length, readdirSync(journal)]).toEqual([12, []]);
+  // The same entry, if nobody had gone on with it.
+  for (const [path, content] of [
+    [file, ''],
+    [`${file}l`, done],
+  ] as const)
+    writeFileSync(path, content, { mode: 0o600 });
+  age(15);
+  expect([await list(), readdirSync(journal)]).toEqual([[], []]);
+});

@@ -15,7 +15,7 @@ const slow = '--bwlimit 2M';
 /** For what does not wait for the end. */
 const endless = '--bwlimit 100k';
 /** Milliseconds that a state may take to come: how busy the machine is decides nothing. */
-const longest = 50_000;
+const longest = 150_000;
 
 beforeAll(async () => {
   writeFileSync(join(user.home, 'big'), Buffer.alloc(6 * mebibyte, 'x'));
@@ -110,7 +110,7 @@ describe('a transfer ends', () => {
 
   // Each would take longer than a test may.
   it.each([['get big slow --bwlimit 1k'], ['rm -ry many --max-requests-per-second 1']])('soon, whatever it waits for: %s', async (line) => {
-    await user.shell('mkdir -p many; for i in $(seq 100); do echo > many/$i; done');
+    await user.shell('mkdir -p many; for i in $(seq 250); do echo > many/$i; done');
     await user.here(['stor', 'put', '-rqT', 'many', 'many']);
     const { child, end } = start(`exec cloud stor ${line}`);
     await sleep(2500);

@@ -162,38 +162,34 @@ test('--stop-on-error begins nothing more; --yes is for all lines; a table and a
   expect([removed.code, removed.stdout]).toEqual([0, '1\t0\trm stop\n']);
 });
 
-test(
-  'when the reader of the receipts has gone, nothing more begins, and what was begun is told on stderr',
-  { timeout: 60_000 },
-  async () => {
-    await user.json('stor', 'mkdir', 'cut');
-    const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-', '-P', '4'], { cwd: user.home, env: user.env });
-    // More than are made before this process, which waits for its turn too, reads the first receipt.
-    const most = 3000;
-    let [out, err] = ['', ''];
-    child.stdin.on('error', () => undefined);
-    child.stderr.on('data', (piece: Buffer) => {
-      err += piece.toString();
-    });
-    const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
-    child.stdout.once('data', (piece: Buffer) => {
-      out += piece.toString();
-      child.stdout.destroy();
-    });
-    // The writer does not end: whoever waits for one more line would wait for ever.
-    for (let number = 0; number < most; number += 1) child.stdin.write(`mkdir cut/${number}\n`);
-    expect([await ended, err.replaceAll(/^\{"line".*\n/gmu, '')]).toEqual([0, '']);
-    const told = new Set([...readReceipts(out), ...readReceipts(err)].map(({ command }) => command.replace('mkdir cut/', '')));
-    const made = (await user.json<{ name: string }[]>('stor', 'ls', 'cut')).map(({ name }) => name);
-    expect(made.length).toBeLessThan(most);
-    // What went into the pipe before its reader closed it has been told there.
-    const untold = made.filter((name) => !told.has(name));
-    expect(untold.length).toBeLessThanOrEqual(made.length - readReceipts(out).length);
-    expect([...told].filter((name) => !made.includes(name))).toEqual([]);
-  },
-);
+test('when the reader of the receipts has gone, nothing more begins, and what was begun is told on stderr', async () => {
+  await user.json('stor', 'mkdir', 'cut');
+  const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-', '-P', '4'], { cwd: user.home, env: user.env });
+  // More than are made before this process, which waits for its turn too, reads the first receipt.
+  const most = 3000;
+  let [out, err] = ['', ''];
+  child.stdin.on('error', () => undefined);
+  child.stderr.on('data', (piece: Buffer) => {
+    err += piece.toString();
+  });
+  const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
+  child.stdout.once('data', (piece: Buffer) => {
+    out += piece.toString();
+    child.stdout.destroy();
+  });
+  // The writer does not end: whoever waits for one more line would wait for ever.
+  for (let number = 0; number < most; number += 1) child.stdin.write(`mkdir cut/${number}\n`);
+  expect([await ended, err.replaceAll(/^\{"line".*\n/gmu, '')]).toEqual([0, '']);
+  const told = new Set([...readReceipts(out), ...readReceipts(err)].map(({ command }) => command.replace('mkdir cut/', '')));
+  const made = (await user.json<{ name: string }[]>('stor', 'ls', 'cut')).map(({ name }) => name);
+  expect(made.length).toBeLessThan(most);
+  // What went into the pipe before its reader closed it has been told there.
+  const untold = made.filter((name) => !told.has(name));
+  expect(untold.length).toBeLessThanOrEqual(made.length - readReceipts(out).length);
+  expect([...told].filter((name) => !made.includes(name))).toEqual([]);
+});
 
-test('where nobody reads the receipts, each line that was begun is told on stderr', { timeout: 60_000 }, async () => {
+test('where nobody reads the receipts, each line that was begun is told on stderr', async () => {
   await user.json('stor', 'mkdir', 'unread');
   const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-', '-P', '4'], { cwd: user.home, env: user.env });
   let err = '';
@@ -214,7 +210,7 @@ test('where nobody reads the receipts, each line that was begun is told on stder
   ).toEqual(made.toSorted());
 });
 
-test('the receipt of a line comes before the next line is written', { timeout: 60_000 }, async () => {
+test('the receipt of a line comes before the next line is written', async () => {
   const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-'], { cwd: user.home, env: user.env });
   const receipts = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));

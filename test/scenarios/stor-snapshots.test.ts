@@ -39,7 +39,7 @@ async function fill(directory: string): Promise<void> {
   await user.json('stor', 'meta', 'set', `${directory}/b`, 'note=a directory');
 }
 
-test('a snapshot brings back every byte and header after rm -r, and moves no bytes', { timeout: 60_000 }, async () => {
+test('a snapshot brings back every byte and header after rm -r, and moves no bytes', async () => {
   await fill('whole');
   const before = await describe('whole');
   const [made] = await user.json<object[]>('stor', 'snapshot', 'create', 'whole@one');
@@ -53,7 +53,7 @@ test('a snapshot brings back every byte and header after rm -r, and moves no byt
   expect(await user.json('stor', 'snapshot', 'restore', 'whole@one')).toEqual([]);
 });
 
-test('the next snapshot links only what changed; diff tells contents, headers, new and gone', { timeout: 60_000 }, async () => {
+test('the next snapshot links only what changed; diff tells contents, headers, new and gone', async () => {
   await fill('steps');
   // What changed within the same second as the snapshot was begun is linked again by the next one.
   await control(user.local.dataDir, 'clock', { advance: 2000 });
@@ -89,7 +89,7 @@ test('the next snapshot links only what changed; diff tells contents, headers, n
   expect((await user.json<{ name: string }[]>('stor', 'ls', '.snapshots')).map(({ name }) => name)).not.toContain('stor%2Fsteps');
 });
 
-test('restore leaves what came later, unless --delete is given, which asks; filters choose', { timeout: 60_000 }, async () => {
+test('restore leaves what came later, unless --delete is given, which asks; filters choose', async () => {
   await fill('later');
   await user.json('stor', 'snapshot', 'create', 'later@one');
   user.write('changed', 'another content');
@@ -109,7 +109,7 @@ test('restore leaves what came later, unless --delete is given, which asks; filt
   expect(await describe('beside/it')).toEqual(await describe('later'));
 });
 
-test('what is no whole snapshot is never used as one', { timeout: 60_000 }, async () => {
+test('what is no whole snapshot is never used as one', async () => {
   await fill('broken');
   await user.json('stor', 'snapshot', 'create', 'broken@good');
   const home = '/demo/stor/.snapshots/stor%2Fbroken';
@@ -157,7 +157,7 @@ test('restore sends no header of a manifest but those that are stored with a dir
   expect(restored.stdout).not.toMatch(/m-count|admin/);
 });
 
-test('prune keeps the latest, and takes what interrupted runs left only when it is old', { timeout: 60_000 }, async () => {
+test('prune keeps the latest, and takes what interrupted runs left only when it is old', async () => {
   await fill('many');
   for (const name of ['one', 'two', 'three']) await user.json('stor', 'snapshot', 'create', `many@${name}`);
   const [twice, list] = [await user.here(['stor', 'snapshot', 'create', 'many@two']), ['stor', 'snapshot', 'list', 'many']];
@@ -175,7 +175,7 @@ test('prune keeps the latest, and takes what interrupted runs left only when it 
   expect(await user.json(...list)).toHaveLength(1);
 });
 
-test('snapshots take no part in what is done with the directory that holds them', { timeout: 60_000 }, async () => {
+test('snapshots take no part in what is done with the directory that holds them', async () => {
   await fill('part');
   await user.json('stor', 'snapshot', 'create', 'part@one');
   const steps = await user.json<Step[]>('stor', 'sync', 'tree', 'stor:', '--delete', '--yes', '--dry-run');

@@ -114,7 +114,7 @@ describe('PROFILE/stor:PATH', () => {
   it.each([
     ['an object', 'several/0', 'copied', 'copied'],
     ['a tree', 'several', 'copies', 'copies/9'],
-  ])('a resumed cp of %s replaces nothing that others wrote since it was interrupted', { timeout: 60_000 }, async (_, from, to, taken) => {
+  ])('a resumed cp of %s replaces nothing that others wrote since it was interrupted', async (_, from, to, taken) => {
     mkdirSync(join(user.home, 'several'), { recursive: true });
     for (let name = 0; name < 10; name += 1) writeFileSync(join(user.home, `several/${name}`), randomBytes(name === 0 ? 20_000_000 : 1000));
     await run('put', '-rqT', 'several', 'several');

@@ -8,7 +8,6 @@ import { openTerminal, type TerminalSession } from '../support/terminal.ts';
 /** What draws at a terminal leaves it as it was, whatever ends it. */
 
 const user = useShared('--http');
-const timeout = 120_000;
 /** Begins a control sequence. */
 const escape = '\u001b';
 /** The signals, and the exit code that a shell makes of each. */
@@ -51,7 +50,7 @@ function start(line: string): Run {
   const program = `sh -c 'echo $$ > ${name}.pid; exec ${line}'`;
   // A SIGINT that ended the program does not end the shell.
   const all = `trap : INT; stty -g > ${name}.before; ${program}; echo "code $?."; stty -g > ${name}.after; exit 0`;
-  const session = openTerminal(all, { env: user.env, cwd: user.home, limit: 60_000 });
+  const session = openTerminal(all, { env: user.env, cwd: user.home });
   const read = (file: string): string => readFileSync(join(user.home, `${name}.${file}`), 'utf8');
   return {
     ...session,
@@ -78,7 +77,7 @@ const drawn: readonly [name: string, line: () => string, shown: RegExp][] = [
   ['sync --watch', () => `cloud stor sync large stor:large${runs} --watch --bwlimit 4M`, /MiB\/s/u],
 ];
 
-test.each(drawn)('%s, ended by each signal', { timeout }, async (_, line, shown) => {
+test.each(drawn)('%s, ended by each signal', async (_, line, shown) => {
   const ends = signals.map(async ([signal, code]) => {
     const run = start(line());
     await run.until(shown);
@@ -88,7 +87,7 @@ test.each(drawn)('%s, ended by each signal', { timeout }, async (_, line, shown)
   for (const end of await Promise.all(ends)) expect(end).toEqual([end[0], end[2], end[2]]);
 });
 
-test.each(drawn)('%s, ended by Ctrl-C and by a service that goes away', { timeout }, async (_, line, shown) => {
+test.each(drawn)('%s, ended by Ctrl-C and by a service that goes away', async (_, line, shown) => {
   const typed = start(line());
   await typed.until(shown);
   typed.type('\u0003');
@@ -106,7 +105,7 @@ test.each(drawn)('%s, ended by Ctrl-C and by a service that goes away', { timeou
   expect([1, 130]).toContain(await left.leave());
 });
 
-test('jobs watch, ended by its job, by a reader that goes, and by a terminal that goes', { timeout }, async () => {
+test('jobs watch, ended by its job, by a reader that goes, and by a terminal that goes', async () => {
   const [, line, shown] = drawn[0] ?? expect.unreachable();
   const [left, cut, closed] = [start(line()), start(`${line()} | head -n 1`), start(line())];
   await Promise.all([left.until(shown), closed.until(shown), cut.until(/job /u)]);
@@ -117,5 +116,5 @@ test('jobs watch, ended by its job, by a reader that goes, and by a terminal tha
   expect(await cut.leave()).toBe(0);
   const pids = Array.from({ length: runs }, (_, at) => join(user.home, `run${at + 1}.pid`)).filter((file) => existsSync(file));
   const isThere = (pid: number): boolean => existsSync(`/proc/${pid}`);
-  await expect.poll(() => pids.filter((file) => isThere(Number(readFileSync(file, 'utf8')))), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => pids.filter((file) => isThere(Number(readFileSync(file, 'utf8'))))).toEqual([]);
 });

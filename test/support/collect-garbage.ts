@@ -8,7 +8,7 @@ export const collectable = { NODE_OPTIONS: '--inspect-port=0' };
 /** The address of the debugger of a process, which is opened when it is asked for the first time. */
 async function openDebugger(pid: number, logFile: string): Promise<string> {
   process.kill(pid, 'SIGUSR1');
-  for (const until = Date.now() + 10_000; Date.now() < until; await sleep(20)) {
+  for (const until = Date.now() + 60_000; Date.now() < until; await sleep(20)) {
     const [, address] = /Debugger listening on (ws:\S+)/u.exec(readFileSync(logFile, 'utf8')) ?? [];
     if (address !== undefined) return address;
   }

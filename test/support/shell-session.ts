@@ -56,7 +56,7 @@ function createReader({ stdout }: ChildProcess, shell: string) {
     wake();
   });
   return async (pattern: RegExp): Promise<RegExpExecArray> => {
-    const deadline = Date.now() + 45_000;
+    const deadline = Date.now() + 120_000;
     for (;;) {
       const found = pattern.exec(seen);
       if (found) {

@@ -27,7 +27,7 @@ interface TerminalOptions {
 /** Runs a line of the shell at a terminal, which comes from `script` (util-linux). */
 export function openTerminal(
   line: string,
-  { env, cwd, columns = 80, rows = 24, term = 'xterm', limit = 45_000 }: TerminalOptions,
+  { env, cwd, columns = 80, rows = 24, term = 'xterm', limit = 120_000 }: TerminalOptions,
 ): TerminalSession {
   const start = `stty cols ${columns} rows ${rows}; ${line}`;
   const child = spawn('script', ['-qefc', start, '/dev/null'], { cwd, env: { ...env, TERM: term, SHELL: '/bin/sh' } });

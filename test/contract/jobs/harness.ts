@@ -119,7 +119,7 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}, setti
     const { status, text } = await service.ask('POST', `/demo/jobs/${id}/live/in${end ? '?end=true' : ''}`, { body, headers });
     if (status !== 204) throw new Error(`add: ${status} ${text}`);
   };
-  const wait = async (id: string, limit = 60_000): Promise<Outcome> => {
+  const wait = async (id: string, limit = 150_000): Promise<Outcome> => {
     const deadline = Date.now() + limit;
     const { db } = service.store;
     // The row is looked at until it says so: a request takes ten times as long.

@@ -72,7 +72,7 @@ describe('phases', () => {
     expect((await service.list(`/demo/jobs/${kept.id}/stor/demo/stor`)).map(({ type }) => type)).toEqual(['object', 'object', 'directory']);
     const cancelled = await service.create([{ exec: 'cat' }, reduce('cat')]);
     await service.add(cancelled, inputs);
-    await expect.poll(async () => (await service.state(cancelled)).stats.tasksDone, { timeout: 20_000 }).toBe(3);
+    await expect.poll(async () => (await service.state(cancelled)).stats.tasksDone).toBe(3);
     expect(await list(cancelled)).toEqual(['demo']);
     await service.ask('POST', `/demo/jobs/${cancelled}/live/cancel`);
     await service.wait(cancelled);

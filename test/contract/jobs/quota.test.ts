@@ -28,7 +28,7 @@ const codes = ({ errors }: Outcome): unknown[] => errors.map(({ code, input }) =
 /** A large output of the input b, and small ones of others. */
 const exec = 'read -r name; if [ $name = b ]; then head -c 100000 /dev/zero; else echo $name; fi';
 
-test('an output that does not fit fails its task, and the others are stored', { timeout: 120_000 }, async () => {
+test('an output that does not fit fails its task, and the others are stored', async () => {
   await allow({ bytes: 50_000 });
   const contents = await service.countContents();
   const outcome = await service.run([{ exec }, { type: 'reduce', exec: 'sort' }], inputs);
@@ -42,13 +42,13 @@ test('an output that does not fit fails its task, and the others are stored', { 
   expect((await usage()).bytes).toBeLessThan(50_000);
 });
 
-test('no more objects than there may be, whichever tasks come first', { timeout: 120_000 }, async () => {
+test('no more objects than there may be, whichever tasks come first', async () => {
   await allow({ objects: 2 });
   const { errors, outputs } = await service.run([{ exec: 'cat' }], inputs);
   expect([errors.map(({ code }) => code), outputs.length]).toEqual([['NotEnoughSpaceError'], 2]);
 });
 
-test('a named output is refused by its name, and one that makes less of what is there never is', { timeout: 120_000 }, async () => {
+test('a named output is refused by its name, and one that makes less of what is there never is', async () => {
   await allow({});
   await service.put('/demo/stor/named', 'x'.repeat(5000));
   await allow({ bytes: 100 });
@@ -61,7 +61,7 @@ test('a named output is refused by its name, and one that makes less of what is 
   expect((await service.ask('GET', '/demo/stor/named')).text).toBe('\0'.repeat(3000));
 });
 
-test('what a task or an init that failed has said is left out', { timeout: 120_000 }, async () => {
+test('what a task or an init that failed has said is left out', async () => {
   const say = 'head -c 5000 /dev/zero | tr "\\0" x >&2; exit 3';
   for (const [phase, code] of [
     [{ exec: say }, 'UserTaskError'],
@@ -76,7 +76,7 @@ test('what a task or an init that failed has said is left out', { timeout: 120_0
   }
 });
 
-test('an account without limits of its own has those of the service', { timeout: 120_000 }, async () => {
+test('an account without limits of its own has those of the service', async () => {
   const limited = await createTestJobs({ serviceLimits: { accountBytes: 50_000 } });
   try {
     await limited.put('/demo/stor/b', 'b\n');

@@ -25,7 +25,7 @@ async function runAsOther(exec: string, inputs: number): Promise<string[]> {
   const { headers } = await askOther('POST', '/other/jobs', { phases: [{ exec }] });
   const job = headers['location'] ?? '';
   await askOther('POST', `${job}/live/in?end=true`, '/other/stor/a\n'.repeat(inputs));
-  await expect.poll(async () => ((await askOther('GET', `${job}/live/status`)).json as Job).state, { timeout: 60_000 }).toBe('done');
+  await expect.poll(async () => ((await askOther('GET', `${job}/live/status`)).json as Job).state).toBe('done');
   const outputs = (await askOther('GET', `${job}/live/out`)).text.split('\n').slice(0, -1);
   return Promise.all(outputs.map(async (output) => (await askOther('GET', output)).text));
 }
@@ -49,10 +49,10 @@ function readSpans(contents: readonly string[]): Span[] {
 
 const repeat = (count: number): string[] => Array.from({ length: count }, () => '/demo/stor/a');
 
-test('two accounts get the same share of the slots, however many jobs and tasks each has', { timeout: 120_000 }, async () => {
+test('two accounts get the same share of the slots, however many jobs and tasks each has', async () => {
   const jobs = await Promise.all([0, 1, 2].map(() => service.create([{ exec }])));
   for (const id of jobs) await service.add(id, repeat(18), true);
-  await expect.poll(async () => (await service.state(jobs[0] ?? '')).stats.tasksDone, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await service.state(jobs[0] ?? '')).stats.tasksDone).toBeGreaterThan(0);
   const few = readSpans(await runAsOther(exec, 8));
   const many = readSpans((await Promise.all(jobs.map((id) => service.wait(id)))).flatMap(({ contents }) => contents));
   const [first, last] = [few[0]?.begin ?? 0n, few.at(-1)?.begin ?? 0n];
@@ -62,7 +62,7 @@ test('two accounts get the same share of the slots, however many jobs and tasks 
   expect(meanwhile.length).toBeLessThanOrEqual(16);
 });
 
-test('no more tasks of an account run at once than the limit says, and others run beside them', { timeout: 120_000 }, async () => {
+test('no more tasks of an account run at once than the limit says, and others run beside them', async () => {
   const limited = await createTestJobs({ slots: 3, accountTasks: 1 });
   await limited.put('/demo/stor/a', 'a\n');
   const jobs = await Promise.all([0, 1].map(() => limited.create([{ exec }, { exec: `cat; ${exec}` }])));

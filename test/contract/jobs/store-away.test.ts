@@ -40,7 +40,7 @@ function breakMethods(...names: readonly (keyof Bytes)[]): { restore: () => void
 test.each([
   ['its input', ['place', 'read']],
   ['its output', ['keep', 'write']],
-] as const)('the store is away for %s', { timeout: 120_000 }, async (_, methods) => {
+] as const)('the store is away for %s', async (_, methods) => {
   const { restore, count } = breakMethods(...methods);
   try {
     const { errors, contents, job } = await service.run([{ exec: 'cat' }], ['/demo/stor/a']);
@@ -50,7 +50,7 @@ test.each([
   }
 });
 
-test('the store is away for an asset: the phase waits for it', { timeout: 120_000 }, async () => {
+test('the store is away for an asset: the phase waits for it', async () => {
   await service.put('/demo/stor/asset', text);
   const { restore, count } = breakMethods('read');
   try {

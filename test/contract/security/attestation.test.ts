@@ -127,7 +127,7 @@ beforeAll(async () => {
   const said = execFileSync('bash', ['-e', '-c', script.join('\n')], { encoding: 'utf8' }).split('\n');
   verdicts = new Map(chains.map((chain, at) => [chain.join(), said[at] === 'true']));
   service = await createTestService({ now: () => now, settings: { attestationAuthority: readFileSync(fileOf('root', 'pem'), 'utf8') } });
-}, 60_000);
+});
 afterAll(async () => {
   await service.close();
   rmSync(dir, { recursive: true });

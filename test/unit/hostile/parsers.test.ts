@@ -141,7 +141,7 @@ test('whatever a refusal has as its body, it becomes an error of the service', a
   );
 });
 
-test('damaged key files of every form are a KeyError', { timeout: 30_000 }, async () => {
+test('damaged key files of every form are a KeyError', async () => {
   const make = (name: string, ...words: string[]): string => {
     execFileSync('ssh-keygen', ['-q', '-f', join(folder, name), '-N', '', ...words]);
     return readFileSync(join(folder, name), 'utf8');

@@ -52,7 +52,7 @@ const works: Readonly<Record<string, () => unknown>> = {
   'words for a shell': () => quoteShell(long("'")),
 };
 
-test.each(Object.keys(works))('takes no longer than its length justifies: %s', { timeout: 30_000 }, (name) => {
+test.each(Object.keys(works))('takes no longer than its length justifies: %s', (name) => {
   const started = readTimeHere();
   ignore(works[name] ?? (() => undefined));
   expect(readTimeHere() - started).toBeLessThan(most);
@@ -62,7 +62,7 @@ async function* cutSmall(): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < size; at += 1) yield Buffer.from('a');
 }
 
-test('a line that comes byte by byte', { timeout: 30_000 }, async () => {
+test('a line that comes byte by byte', async () => {
   const started = readTimeHere();
   for await (const line of readLines(cutSmall())) expect(line).toHaveLength(size);
   expect(readTimeHere() - started).toBeLessThan(most);

@@ -172,7 +172,7 @@ describe('streams', () => {
     let seen = '';
     async function* produce(): AsyncGenerator<Row> {
       yield { name: 'first' };
-      const deadline = Date.now() + 2000;
+      const deadline = Date.now() + 20_000;
       while (!out.text().includes('first') && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
       seen = out.text();
       yield { name: 'second' };

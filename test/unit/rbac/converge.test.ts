@@ -43,7 +43,7 @@ test(`random documents converge in one apply each (seed ${seed})`, async () => {
     const after = await read();
     expect(plan(wanted, after.state, after.tags, true)).toEqual([]);
   }
-}, 120_000);
+});
 
 test('of the two lists of members, the one that a document does not have stays as it is when the step is done', async () => {
   const context = createTestContext(service);
