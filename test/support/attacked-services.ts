@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { removeHome } from './end-service.ts';
 import { listSandboxes } from './job-sandboxes.ts';
 
 /**
@@ -108,7 +109,7 @@ function create({ isolation, isNobody }: Kind): Attacked & { start(): Promise<vo
     },
     remove: async () => {
       if (pid !== 0) await cloud('local', 'stop', '--data', dataDir, '-q');
-      rmSync(home, { recursive: true, force: true });
+      removeHome(home);
     },
   };
 }
