@@ -19,8 +19,8 @@ const longest = 180_000;
 /** One project per kind of test; `--project NAME` runs one of them. */
 function project(
   name: string,
-  testTimeout: number,
   options: {
+    testTimeout?: number;
     fileParallelism?: boolean;
     isolate?: boolean;
     maxWorkers?: number;
@@ -30,7 +30,7 @@ function project(
   } = {},
 ) {
   const include = [`test/${name}/**/*.test.ts`];
-  return { extends: true as const, test: { name, include, testTimeout, hookTimeout: longest, ...options } };
+  return { extends: true as const, test: { name, include, testTimeout: longest, hookTimeout: longest, ...options } };
 }
 
 /** Files share the modules that a worker has loaded, which saves a quarter of the time; none leaves anything behind in them. */
@@ -101,29 +101,30 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     sequence: { sequencer: SlowestFirst },
     projects: [
-      project('unit', longest, shared),
-      project('contract', longest, shared),
-      project('e2e', longest, shared),
+      project('unit', shared),
+      project('contract', shared),
+      project('e2e', shared),
       // What takes too long for `npm test`: interruptions, hostile surroundings, several services, a data directory for each test.
-      project('scenarios', longest, { ...shared, ...shortLived }),
+      project('scenarios', { ...shared, ...shortLived }),
       // All three for `npm test`: workers of another project would be others, and load everything again.
-      project('test', longest, {
+      project('test', {
         ...shared,
         ...shortLived,
         include: ['test/{unit,contract,e2e}/**/*.test.ts'],
       }),
       // The contract tests once more, on PostgreSQL, and what speaks of several gateways.
-      project('cluster', longest, {
+      project('cluster', {
         ...shared,
         include: ['test/{contract,cluster}/**/*.test.ts'],
       }),
-      project('proof', 300_000, { ...alone, exclude: together }),
-      project('proof-together', 300_000, {
+      project('proof', { testTimeout: 300_000, ...alone, exclude: together }),
+      project('proof-together', {
+        testTimeout: 300_000,
         maxWorkers: process.env['CLOUD_SCALE'] === 'long' ? 1 : 2,
         include: together,
         exclude: optional,
       }),
-      project('bench', 600_000, { ...alone, exclude: optional }),
+      project('bench', { testTimeout: 600_000, ...alone, exclude: optional }),
     ],
   },
 });

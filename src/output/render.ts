@@ -127,10 +127,7 @@ async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: R
       if (options.filter) throw new UsageError('--jq filters JSON, and this command prints text');
       return writeText(output.text, writer);
     case 'texts':
-      for await (const each of output.texts) {
-        const written = writer.write(each);
-        if (written) await written;
-      }
+      for await (const each of output.texts) await writer.write(each);
       return undefined;
     case 'bytes':
       for await (const chunk of output.body) await writer.writeBytes(chunk);

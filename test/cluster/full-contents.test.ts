@@ -1,22 +1,21 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
+import { apart, cannotMount } from '../support/mounts.ts';
 import { createTestService, type TestService } from '../support/service.ts';
+import { listFileNames } from '../support/whole-store.ts';
 
 /** The folder of a cluster's contents is full: 507, nothing acknowledged is lost, nothing is half there, and all goes on when there is room. */
 
 const mebibyte = 1024 ** 2;
-const [unshare, ...apart] = ['unshare', '--user', '--map-root-user', '--mount', 'bash', '-c'] as const;
-const mountSmall = 'mount -t tmpfs -o size=16m tmpfs "$0"';
-const probe = spawnSync(unshare, [...apart, mountSmall, '/mnt'], { encoding: 'utf8' });
-const cannot = probe.status === 0 ? undefined : probe.stderr.trim();
+const cannot = cannotMount();
 if (cannot !== undefined) process.stdout.write(`a full disk of contents cannot be made here: ${cannot}\n`);
 
 describe.skipIf(cannot !== undefined)('while the disk of the contents is full', () => {
@@ -28,9 +27,9 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
     const dir = await mkdtemp(join(tmpdir(), 'cloud-full-'));
     ends.push(() => rm(dir, { recursive: true, force: true }));
     // Whose mount it is.
-    const holder = spawn(unshare, [...apart, `${mountSmall} && echo ready && exec sleep 300`, dir], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const line = 'mount -t tmpfs -o size=16m tmpfs "$0" && echo ready && exec sleep 300';
+    const [unshare, ...words] = apart;
+    const holder = spawn(unshare, [...words, 'bash', '-c', line, dir], { stdio: ['ignore', 'pipe', 'inherit'] });
     ends.push(() => holder.kill('SIGKILL'));
     await once(holder.stdout, 'data');
     small = `/proc/${holder.pid}/root${dir}`;
@@ -44,11 +43,7 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
   });
 
   const stor = (method: string, name: string, sent = {}) => service.storage(method, `/demo/stor/${name}`, sent);
-  const listFiles = (): string[] =>
-    readdirSync(join(small, 'bytes'), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ name }) => name)
-      .toSorted();
+  const listFiles = (): string[] => listFileNames(join(small, 'bytes'));
 
   test('writes get 507, small ones and reads go on, nothing half stays, and all is well when there is room', async () => {
     const before = randomBytes(100_000);

@@ -113,7 +113,7 @@ describe('an engine', () => {
     await engine.stop();
   });
 
-  test('that nobody tells does the tasks all the same', async () => {
+  test('that nobody tells still does the tasks', async () => {
     const { notices: _, ...store } = await open();
     await service.storage('PUT', '/demo/stor/a', { body: Buffer.from('a\n') });
     const given = { dataDir: join(place.dir, 'deaf'), owner: 'deaf', url: () => '', server: 'deaf', isolation: usualIsolation(), slots: 1 };

@@ -1,19 +1,20 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apart, cannotMount } from '../support/mounts.ts';
 import { createSandbox, useLocal, type LocalInfo, type Outcome } from '../support/sandbox.ts';
 import { openServices, readRecords, type SignedServices } from '../support/signed.ts';
+import { listFileNames } from '../support/whole-store.ts';
 
 /**
  * A disk that is full, for the tool and for the service: a file system of 16 MiB in the memory, which the processes concerned have to
  * themselves in namespaces of their own, so that no privileges are needed.
  */
 
-const apart = 'unshare --user --map-root-user --mount';
-const probe = spawnSync('bash', ['-c', `${apart} mount -t tmpfs -o size=16m tmpfs /tmp`], { encoding: 'utf8' });
-const cannot = probe.status === 0 ? undefined : probe.stderr.trim();
+const inNamespace = apart.join(' ');
+const cannot = cannotMount();
 if (cannot !== undefined) process.stdout.write(`a full disk cannot be made here: ${cannot}\n`);
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
@@ -37,7 +38,7 @@ describe.skipIf(cannot !== undefined)('the tool', () => {
 ${full ? 'head -c 17M /dev/zero > small/filler 2> /dev/null' : ''}
 ${lines}`,
     );
-    return user.shell(`${apart} bash script`);
+    return user.shell(`${inNamespace} bash script`);
   }
 
   test('get: the file and the cause are named, nothing has its name, nothing is left', async () => {
@@ -51,7 +52,7 @@ ${lines}`,
       'cloud stor mkdir -q many; cloud stor put -q tree/f0 many/00; for n in {10..70}; do cloud stor ln -q many/00 many/$n; done';
     const line = 'mount -t tmpfs -o nr_inodes=3 tmpfs small; mkdir small/back; cloud stor get -r many/ small/back; echo "code $?"';
     user.write('script', line);
-    const { stdout, stderr } = await user.shell(`${make}; ${apart} bash script`);
+    const { stdout, stderr } = await user.shell(`${make}; ${inNamespace} bash script`);
     expect([stdout, stderr]).toEqual(['code 1\n', expect.stringContaining('62 of 62 failed')]);
   });
 
@@ -145,7 +146,7 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     mkdirSync(join(sandbox.home, 'small'));
     // What holds the file system while the service is restarted.
     const line = `mount -t tmpfs -o size=16m tmpfs small && ${start}`;
-    const { stdout } = await sandbox.shell(`${apart} bash -c '${line}'`);
+    const { stdout } = await sandbox.shell(`${inNamespace} bash -c '${line}'`);
     local = JSON.parse(stdout) as LocalInfo;
     services = await openServices({ ...local, keyFile: seen('data/keys/demo.pem') }, 8);
   });
@@ -168,17 +169,10 @@ describe.skipIf(cannot !== undefined)('the service', () => {
   const directory = { headers: { 'content-type': 'application/json; type=directory' } };
   const code = ({ bytes }: { bytes: Buffer }): string => (bytes.length > 0 ? (JSON.parse(bytes.toString()) as { code: string }).code : '');
 
-  function listFiles(folder: string): string[] {
-    return readdirSync(seen(folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ name }) => name)
-      .toSorted();
-  }
-
   test('writes are refused with 507, reads are answered, and nothing half stays; with room again all goes on', async () => {
     const content = randomBytes(100_000);
     expect((await stor('PUT', 'before', { body: content })).status).toBe(204);
-    const files = listFiles('data/bytes');
+    const files = listFileNames(seen('data/bytes'));
     fill();
     const large = await stor('PUT', 'large', { body: randomBytes(4 * mebibyte) });
     expect([large.status, code(large)]).toEqual([507, 'NotEnoughSpace']);
@@ -203,9 +197,9 @@ describe.skipIf(cannot !== undefined)('the service', () => {
       for (const [name, status] of made) expect([name, there.has(name)]).toEqual([name, status < 300]);
     };
     await checkReads();
-    expect(listFiles('data/tmp')).toEqual([]);
+    expect(listFileNames(seen('data/tmp'))).toEqual([]);
     const kept = [...made].filter(([name, status]) => name.startsWith('small') && status === 204).length;
-    expect(listFiles('data/bytes')).toHaveLength(files.length + kept);
+    expect(listFileNames(seen('data/bytes'))).toHaveLength(files.length + kept);
 
     rmSync(seen('filler'));
     expect((await stor('PUT', 'after', { body: content })).status).toBe(204);

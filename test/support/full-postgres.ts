@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { migrateDatabase } from './cluster-database.ts';
+import { apart } from './mounts.ts';
 import { runStatement, startPostgres, type TestPostgres } from './postgres.ts';
 import { unprivileged } from './unprivileged.ts';
 
@@ -17,7 +18,6 @@ export interface SmallPostgres {
   free(): Promise<void>;
 }
 
-const apart = ['unshare', '--user', '--map-root-user', '--mount'];
 /** The server refuses to run for root, also for one of a namespace. */
 const asUser = ['unshare', '--user', '--map-user=1000', '--map-group=1000', 'setpriv', '--pdeathsig', 'KILL'];
 

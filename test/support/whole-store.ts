@@ -14,8 +14,16 @@ function measureContent(bytes: string, id: string): number {
   return isCompressed(id) ? inflateRawSync(readFileSync(file)).length : statSync(file).size;
 }
 
+/** Names of the files in a directory and those below it, in order. */
+export function listFileNames(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .toSorted();
+}
+
 export function countFiles(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+  return listFileNames(folder).length;
 }
 
 /** Waits until a service removes no contents any more. */

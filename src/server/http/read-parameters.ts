@@ -10,7 +10,7 @@ import { parseMultipart } from './multipart.ts';
 /** Named values of a request: strings, lists of strings for repeated names, or any JSON values. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
-function createHeaderError(message: string): ApiError {
+function createBodyError(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
 
@@ -25,9 +25,9 @@ function parseJson(text: string): Parameters {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw createHeaderError(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw createBodyError(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw createHeaderError('the body must be a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw createBodyError('the body must be a JSON object');
   return Object.fromEntries(Object.entries(value));
 }
 
@@ -35,7 +35,7 @@ function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw createHeaderError('the body is not UTF-8');
+    throw createBodyError('the body is not UTF-8');
   }
 }
 
@@ -55,7 +55,7 @@ function readForm(bytes: Uint8Array, contentType: string): Parameters {
 function checkMd5(bytes: Uint8Array, expected: string | undefined): void {
   if (expected === undefined) return;
   const actual = createHash('md5').update(bytes).digest('base64');
-  if (actual !== expected.trim()) throw createHeaderError(`Content-MD5 is ${expected} but the body has ${actual}`);
+  if (actual !== expected.trim()) throw createBodyError(`Content-MD5 is ${expected} but the body has ${actual}`);
 }
 
 async function readBody(request: Request, service: ServiceName, bodyLimit: number): Promise<Uint8Array> {
