@@ -49,7 +49,7 @@ export interface ClientOptions {
 }
 
 /** How one call differs from its operation's declaration. */
-export interface CallOptions extends Pick<Outgoing, 'signal' | 'mayPause'> {
+export interface CallOptions extends Pick<Outgoing, 'signal' | 'mayPause' | 'listed'> {
   /** Send a HEAD request. */
   head?: boolean;
   /** Additional request headers. */
@@ -147,6 +147,7 @@ function prepare(operation: Operation, input: Readonly<Record<string, unknown>>,
     body: options.body ? options.body() : body,
     signal: options.signal,
     mayPause: options.mayPause,
+    listed: options.listed,
   };
 }
 
@@ -164,11 +165,11 @@ function createCaller(own: ClientOptions) {
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
-      const { method, target, headers, body, signal, mayPause } = make();
+      const { method, target, headers, body, signal, mayPause, listed } = make();
       // Not as a relative reference: a target that begins with two slashes would name another host.
       const url = new URL(base + withRoles(endpoint, target));
       const signed = await endpoint.authorize(kind.result);
-      const outgoing: Outgoing = { method, url, headers: { ...standard, ...signed, ...headers }, body, signal, mayPause };
+      const outgoing: Outgoing = { method, url, headers: { ...standard, ...signed, ...headers }, body, signal, mayPause, listed };
       let retryAfter: string | undefined;
       try {
         const response = await exchange(own, outgoing, attempt, stop);

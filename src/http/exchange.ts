@@ -3,13 +3,13 @@ import { ignoreAbort, stopOnAbort } from './abort.ts';
 import { maxIdleMs, type Connection, type ConnectionUser } from './connection.ts';
 import { Inbox } from './inbox.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
-import { createRequestWriter, writeHeaders, type RequestWriter } from './request-writer.ts';
+import { createRequestWriter, printHeaders, type RequestWriter } from './request-writer.ts';
 import { ResponseParser, type ResponseHead } from './response-parser.ts';
 import type { Outgoing } from './send.ts';
 import { watchSilence } from './silence.ts';
 
-/** Milliseconds for which the connection may stay idle; a service with a shorter limit states it in `Keep-Alive`, in seconds. */
-function readIdleMs({ headers }: ResponseHead): number {
+/** Milliseconds for which the connection may stay idle after a response; a service with a shorter limit states it in `Keep-Alive`, in seconds. */
+export function readIdleMs({ headers }: ResponseHead): number {
   const [, seconds] = /(?:^|,)[\t ]*timeout=(\d{1,9})/i.exec(headers['keep-alive'] ?? '') ?? [];
   return seconds === undefined ? maxIdleMs : Math.max(0, Math.min(maxIdleMs, (Number(seconds) - 1) * 1000));
 }
@@ -75,8 +75,8 @@ export class Exchange implements ConnectionUser {
   /** Sends a request without a body, in one write. */
   #sendHeaders(): void {
     try {
-      const headers = writeHeaders(this.#outgoing);
-      if (!this.#isEnded()) this.#connection.socket.write(headers);
+      const headers = printHeaders(this.#outgoing);
+      if (!this.#isEnded()) this.#connection.socket.write(headers, 'latin1');
       this.#markSent();
     } catch (error) {
       this.#giveUp(error);

@@ -18,8 +18,8 @@ function chooseFraming({ headers, body }: Outgoing): Framing {
   return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
 }
 
-/** The request line and headers. @throws {UsageError} for characters that would corrupt the request */
-export function writeHeaders(outgoing: Outgoing): Buffer {
+/** The request line and headers, in Latin-1. @throws {UsageError} for characters that would corrupt the request */
+export function printHeaders(outgoing: Outgoing): string {
   const { method, url, headers, body } = outgoing;
   const framing = chooseFraming(outgoing);
   const given: Record<string, string> = { host: url.host };
@@ -37,7 +37,7 @@ export function writeHeaders(outgoing: Outgoing): Buffer {
     }
     text += `${name}: ${value}\r\n`;
   }
-  return Buffer.from(`${text}\r\n`, 'latin1');
+  return `${text}\r\n`;
 }
 
 /** What a writer needs from its exchange. */
@@ -102,7 +102,7 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
   }
 
   async function send(outgoing: Outgoing, body: Body): Promise<void> {
-    const start = writeHeaders(outgoing);
+    const start = Buffer.from(printHeaders(outgoing), 'latin1');
     if (body instanceof Uint8Array && body.length <= smallBody) await write(Buffer.concat([start, body]));
     else {
       await write(start);

@@ -1,5 +1,12 @@
 import type { Body, Headers, HttpResponse } from '../api/message.ts';
 
+/** An object as the listing of its directory names it. */
+export interface Listed {
+  readonly etag: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
 /** A request to be sent. */
 export interface Outgoing {
   method: string;
@@ -11,6 +18,8 @@ export interface Outgoing {
   signal?: AbortSignal | undefined;
   /** True if the response body may pause for longer than the idle timeout, because it reports events as they happen. */
   mayPause?: boolean | undefined;
+  /** What is known of the object that a GET without a body requests: with it, the request may be pipelined. Only for small objects. */
+  listed?: Listed | undefined;
 }
 
 /** An HTTP proxy, and the source of its address. */

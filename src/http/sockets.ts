@@ -3,6 +3,8 @@ import type { HttpResponse } from '../api/message.ts';
 import { openConnection, maxIdleMs, type Connection } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import { toNetworkError } from './network-error.ts';
+import { PipelinedExchange } from './pipelined-exchange.ts';
+import { PipelinedRequests, type Outcome, type PipelinedRequest } from './pipelined-requests.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
 /** An idle connection. */
@@ -24,12 +26,35 @@ class Pool {
   #prepared: Promise<unknown> | undefined;
   /** Requests that wait for a free connection. */
   readonly #waiting: (() => void)[] = [];
+  readonly #pipelined: PipelinedRequests;
 
   /** @param keep called with each socket that was opened */
   constructor(url: URL, options: SendOptions, keep: (socket: Socket) => void) {
     this.#url = url;
     this.#options = options;
     this.#keep = keep;
+    this.#pipelined = new PipelinedRequests(this, options.connections);
+  }
+
+  send(outgoing: Outgoing): Promise<HttpResponse> {
+    const { signal, listed } = outgoing;
+    if (listed !== undefined && this.#pipelined.isPossible) return this.#pipelined.send(outgoing, listed);
+    const idle = signal?.aborted === true ? undefined : this.takeIdle();
+    return idle ? this.sendOver(idle, outgoing) : this.waitForOne(signal).then((connection) => this.sendOver(connection, outgoing));
+  }
+
+  sendOver(connection: Connection, outgoing: Outgoing): Promise<HttpResponse> {
+    connection.socket.ref();
+    return new Exchange(connection, outgoing, this.#options.idleTimeout, (idleMs) => this.release(connection, idleMs)).response;
+  }
+
+  /** Sends several requests over one connection. */
+  sendTogether(connection: Connection, requests: readonly PipelinedRequest[], leave: (outcome: Outcome) => void): void {
+    connection.socket.ref();
+    void new PipelinedExchange(connection, requests, this.#options.idleTimeout, (idleMs, outcome) => {
+      this.release(connection, idleMs);
+      leave(outcome);
+    });
   }
 
   /** Opens the first connection in advance. */
@@ -57,7 +82,9 @@ class Pool {
     return signal ? abandon(acquired, signal, (unused) => this.release(unused)) : acquired;
   }
 
+  /** @param idleMs milliseconds for which the connection can be reused; 0 if it has been closed */
   release(connection: Connection, idleMs = maxIdleMs): void {
+    if (idleMs === 0) return;
     // An idle connection does not keep the process running.
     connection.socket.unref();
     this.#idle.push({ connection, until: Date.now() + idleMs });
@@ -100,8 +127,8 @@ class Pool {
 }
 
 /**
- * Creates a sender over plain sockets, with one request at a time on each. It is fast to load, which matters for commands with few
- * requests.
+ * Creates a sender over plain sockets, with one request at a time on each, unless requests can be pipelined. It is fast to load, which
+ * matters for commands with few requests.
  */
 export function createSocketSender(options: SendOptions): Sender {
   const pools = new Map<string, Pool>();
@@ -121,24 +148,8 @@ export function createSocketSender(options: SendOptions): Sender {
     return pool;
   }
 
-  function sendOver(connection: Connection, pool: Pool, outgoing: Outgoing): Promise<HttpResponse> {
-    connection.socket.ref();
-    const leave = (idleMs: number): void => {
-      if (idleMs > 0) pool.release(connection, idleMs);
-    };
-    return new Exchange(connection, outgoing, options.idleTimeout, leave).response;
-  }
-
-  function send(outgoing: Outgoing): Promise<HttpResponse> {
-    const { url, signal } = outgoing;
-    const pool = find(url);
-    const idle = signal?.aborted === true ? undefined : pool.takeIdle();
-    if (idle) return sendOver(idle, pool, outgoing);
-    return pool.waitForOne(signal).then((connection) => sendOver(connection, pool, outgoing));
-  }
-
   return {
-    send,
+    send: (outgoing) => find(outgoing.url).send(outgoing),
     prepare: (url, mayBeLong = false) => find(url).prepare(mayBeLong),
     close: () => {
       isClosed = true;

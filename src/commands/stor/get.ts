@@ -105,6 +105,7 @@ async function fetchOne(
         sparse: options.sparse,
         inTree: options.recursive,
         rel,
+        listedEtag: step.etag,
         ...(options.noClobber && { replaces: 'nothing' }),
         onHeaders: (received) => void (headers = received),
       });

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readClock } from '../../base/clock.ts';
 import { streamOf, WholeBody, type Headers } from '../../api/message.ts';
 import type { Download } from '../../api/operation.ts';
+import type { Listed } from '../../http/send.ts';
 import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
 import { lacks } from '../abilities.ts';
 import { closeBody } from '../close-body.ts';
@@ -50,9 +51,9 @@ export async function assertObject(path: RemotePath, { headers, body }: Download
   throw createDirectoryError(path);
 }
 
-/** Requests an object; its headers state size and MD5. With `etag` the object must still be that version. */
-export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
-  const response = await storage.getObject({ ...path, ifMatch: etag });
+/** Requests an object; its headers state size and MD5. With `etag` the object must still be that version; `listed` is what the listing says of a small object. */
+export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string, listed?: Listed): Promise<Opened> {
+  const response = await storage.getObject({ ...path, ifMatch: etag }, { listed });
   await assertObject(path, response);
   const { headers, body } = response;
   const { etag: version, 'content-md5': md5, 'content-length': length } = headers;

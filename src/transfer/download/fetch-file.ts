@@ -12,6 +12,9 @@ import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
 import { findWriteTarget, writeStream, type WriteTarget } from '../local/write-target.ts';
 
+/** Objects up to this size may be requested together over one connection, bytes. */
+const smallestSize = 64 * 1024;
+
 /** True if an earlier run may have left the beginning of this file. */
 function mayHaveBeginning(file: string, { size, continues = false, fromStart = false }: FetchOptions): boolean {
   if (fromStart) return false;
@@ -28,8 +31,12 @@ async function openToContinue(engine: Engine, source: RemotePath, file: string, 
 
 async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const { kind, file } = target;
+  const { etag, size, listedEtag = etag } = options;
+  // An object with a rate limit is read as slowly as it may be.
+  const isSmallest = size !== undefined && size <= smallestSize && engine.throttle === undefined;
+  const listed = isSmallest && listedEtag !== undefined ? { etag: listedEtag, size } : undefined;
   const mayContinue = kind === 'file' && mayHaveBeginning(file, options) && !lacks(engine.storage, 'ranges');
-  const opened = await (mayContinue ? openToContinue(engine, source, file, options) : openObject(engine, source, options.etag));
+  const opened = await (mayContinue ? openToContinue(engine, source, file, options) : openObject(engine, source, etag, listed));
   try {
     if (kind === 'file') return await (isSmall(opened, options) ? writeSmallObject : writeObject)(engine, opened, file, options, ticket);
     if (opened.size !== undefined) ticket.expect(opened.size);

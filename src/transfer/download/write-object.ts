@@ -32,6 +32,8 @@ export interface FetchOptions extends Continuation {
   readonly etag?: string | undefined;
   /** Bytes, when known in advance. */
   readonly size?: number | undefined;
+  /** Etag from the listing; another version is fetched too. */
+  readonly listedEtag?: string | undefined;
   /** Sets the permission bits from the object's `m-mode`. */
   readonly modes?: boolean;
   /** True for a file of a tree, whose name the service chose: no link is followed, and anything but a regular file is left as it is. */

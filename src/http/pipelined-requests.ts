@@ -1,0 +1,160 @@
+import type { HttpResponse } from '../api/message.ts';
+import type { Connection } from './connection.ts';
+import type { Listed, Outgoing } from './send.ts';
+
+/** A request that may share a connection with others, and who waits for its response. */
+export interface PipelinedRequest {
+  readonly outgoing: Outgoing;
+  readonly listed: Listed;
+  readonly resolve: (response: HttpResponse) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Maximum number of requests that are sent together: more gain nothing. */
+const mostTogether = 8;
+
+/**
+ * Milliseconds from one response to the next above which fewer requests are sent together. Services handle the requests of a connection one
+ * after another: one that takes long for each is faster with more connections.
+ */
+const slowResponse = 1;
+
+/** What has become of requests that were sent together. */
+export interface Outcome {
+  /** Those that are to be sent again. */
+  readonly unanswered: readonly PipelinedRequest[];
+  /** Milliseconds from one response to the next, on average; undefined with fewer than two. */
+  readonly interval: number | undefined;
+}
+
+/** The connections to one host. */
+interface Connections {
+  takeIdle(): Connection | undefined;
+  /** Waits for a connection until the signal aborts. */
+  waitForOne(signal: AbortSignal | undefined): Promise<Connection>;
+  release(connection: Connection): void;
+  /** Sends one request over a connection that nobody else uses. */
+  sendOver(connection: Connection, outgoing: Outgoing): Promise<HttpResponse>;
+  /** Sends several. */
+  sendTogether(connection: Connection, requests: readonly PipelinedRequest[], leave: (outcome: Outcome) => void): void;
+}
+
+/**
+ * Sends requests to one host together that are made in the same turn of the event loop. After a failure they are sent one by one, until the
+ * program ends: the service, or a proxy before it, may not support pipelining.
+ */
+export class PipelinedRequests {
+  readonly #connections: Connections;
+  /** With fewer than two connections, the service would wait for this client, and this client for the service. */
+  readonly #mostTogether: number;
+  /** Number of requests to be sent together. */
+  #together: number;
+  #waiting: PipelinedRequest[] = [];
+  #isScheduled = false;
+  /** Number of connections that have been asked for. */
+  #asked = 0;
+  /** Number of connections in use, and of requests on them. */
+  #inUse = 0;
+  #inProgress = 0;
+
+  /** @param mostConnections maximum number of connections */
+  constructor(connections: Connections, mostConnections: number) {
+    this.#connections = connections;
+    this.#mostTogether = Math.min(mostTogether, Math.floor((mostConnections - 1) / 2));
+    this.#together = this.#mostTogether;
+  }
+
+  /** False if requests have to be sent one by one. */
+  get isPossible(): boolean {
+    return this.#together > 1;
+  }
+
+  send(outgoing: Outgoing, listed: Listed): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ outgoing, listed, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#sendWaiting();
+    });
+  }
+
+  #sendWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const idle = this.#connections.takeIdle();
+      if (idle === undefined) break;
+      this.#sendNext(idle);
+    }
+    if (this.#waiting.length === 0) return;
+    const wanted = Math.ceil((this.#waiting.length + this.#inProgress) / this.#together);
+    for (let missing = wanted - this.#inUse - this.#asked; missing > 0; missing -= 1) this.#askForConnection();
+  }
+
+  #askForConnection(): void {
+    const signal = this.#waiting[0]?.outgoing.signal;
+    this.#asked += 1;
+    this.#connections.waitForOne(signal).then(
+      (connection) => {
+        this.#asked -= 1;
+        if (this.#waiting.length > 0) this.#sendNext(connection);
+        else this.#connections.release(connection);
+        if (this.#waiting.length > 0) this.#schedule();
+      },
+      (error: unknown) => {
+        this.#asked -= 1;
+        const failed = this.#waiting.filter(({ outgoing }) => outgoing.signal === signal);
+        this.#waiting = this.#waiting.filter(({ outgoing }) => outgoing.signal !== signal);
+        for (const { reject } of failed) reject(error);
+        this.#schedule();
+      },
+    );
+  }
+
+  /** The next requests for one connection. */
+  #takeNext(): PipelinedRequest[] {
+    const etags = new Set<string>();
+    const signal = this.#waiting[0]?.outgoing.signal;
+    for (const { outgoing, listed } of this.#waiting) {
+      if (etags.size === this.#together || outgoing.signal !== signal || etags.has(listed.etag)) break;
+      etags.add(listed.etag);
+    }
+    return this.#waiting.splice(0, etags.size);
+  }
+
+  #sendNext(connection: Connection): void {
+    const requests = this.#takeNext();
+    const [first] = requests;
+    if (first && requests.length === 1) {
+      this.#connections.sendOver(connection, first.outgoing).then(first.resolve, first.reject);
+      return;
+    }
+    this.#inUse += 1;
+    this.#inProgress += requests.length;
+    this.#connections.sendTogether(connection, requests, ({ unanswered, interval }) => {
+      this.#inUse -= 1;
+      this.#inProgress -= requests.length;
+      if (unanswered.length > 0) this.#together = 1;
+      else if (interval !== undefined) this.#adapt(interval);
+      for (const request of unanswered) this.#sendAlone(request);
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+
+  #adapt(interval: number): void {
+    if (interval > slowResponse) this.#together = Math.ceil(this.#together / 2);
+    else if (this.isPossible) this.#together = Math.min(this.#together + 1, this.#mostTogether);
+  }
+
+  #sendAlone({ outgoing, resolve, reject }: PipelinedRequest): void {
+    this.#connections
+      .waitForOne(outgoing.signal)
+      .then((connection) => this.#connections.sendOver(connection, outgoing))
+      .then(resolve, reject);
+  }
+}
