@@ -65,7 +65,8 @@ export function findUnchanged({ from, to, known }: Pair, sides: Sides, how: Comp
   const [local, object] = sides.from.kind === 'local' ? [from, to] : [to, from];
   const { mtime, ctime } = local.state ?? {};
   if (mtime === undefined || known.etag === '' || known.etag !== object.etag || !hasKnownTime(mtime, known)) return undefined;
-  return known.ctime === undefined || known.ctime === ctime ? { ...known, mtime, ctime } : undefined;
+  if (known.ctime !== undefined && known.ctime !== ctime) return undefined;
+  return known.mtime === mtime && known.ctime === ctime ? known : { ...known, mtime, ctime };
 }
 
 /** Compares the two files of a pair. A request is made only for what neither the listing nor the memory of earlier runs has. */

@@ -33,26 +33,40 @@ export function describeKnown({ file, etag, seen: { md5, kept, made, named } }: 
   return isSame ? { etag, mtime: mtimeNs, ctime: ctimeNs, md5, kept, ...(modes && { mode: Number(mode) & 0o777 }) } : undefined;
 }
 
-function readLine(line: string): Known | undefined {
-  return quietly<Known | undefined>(() => {
+/** What an earlier run learnt. It has its line, which is written again if nothing has changed; a copy of its properties has none. */
+class Remembered implements Known {
+  readonly rel: string;
+  readonly etag: string;
+  readonly mtime: bigint;
+  readonly md5: string | undefined;
+  readonly mode: number | undefined;
+  readonly ctime: bigint | undefined;
+  readonly kept: string | undefined;
+  readonly #line: string;
+
+  /** @throws for a line that no run has written */
+  constructor(line: string) {
     const [rel, etag, mtime, md5, mode, ctime, kept] = JSON.parse(line) as unknown[];
-    if (typeof rel !== 'string' || typeof etag !== 'string' || typeof mtime !== 'string') return undefined;
-    return {
-      rel,
-      etag,
-      mtime: BigInt(mtime),
-      ...(typeof md5 === 'string' && md5 !== '' && { md5 }),
-      ...(typeof mode === 'number' && { mode }),
-      ...(typeof ctime === 'string' && { ctime: BigInt(ctime) }),
-      ...(typeof kept === 'string' && { kept }),
-    };
-  }, undefined);
+    if (typeof rel !== 'string' || typeof etag !== 'string' || typeof mtime !== 'string') throw new TypeError('the line is incomplete');
+    this.rel = rel;
+    this.etag = etag;
+    this.mtime = BigInt(mtime);
+    this.md5 = typeof md5 === 'string' && md5 !== '' ? md5 : undefined;
+    this.mode = typeof mode === 'number' ? mode : undefined;
+    this.ctime = typeof ctime === 'string' ? BigInt(ctime) : undefined;
+    this.kept = typeof kept === 'string' ? kept : undefined;
+    this.#line = line;
+  }
+
+  static lineOf(known: Known): string | undefined {
+    return #line in known ? `${known.#line}\n` : undefined;
+  }
 }
 
 /** Reads what an earlier run wrote, in the order of `comparePaths`. Lines and files that cannot be read are ignored. */
 export function* readMemory(file: string): Generator<Known> {
   for (const line of readPrivateLines(file)) {
-    const known = readLine(line);
+    const known = quietly(() => new Remembered(line), undefined);
     if (known) yield known;
   }
 }
@@ -168,7 +182,7 @@ function writeTo(file: string, temporary: string, handle: number, merges: boolea
       if (last !== undefined && comparePaths(known.rel, last) <= 0) return;
       if (merges) keep(old.before(known.rel));
       last = known.rel;
-      add(printLine(known, began));
+      add(Remembered.lineOf(known) ?? printLine(known, began));
     },
     close: (isWhole) => {
       if (merges || !isWhole) keep(old.rest());
