@@ -47,7 +47,7 @@ export interface Entry {
   readonly doneItems: number;
   /** The version for which an item is done. */
   find(key: string): string | undefined;
-  /** Records that an item is done, by a write without a flush. */
+  /** Records that an item is done, by a write without a flush at the end of this turn of the event loop. */
   note(key: string, version: string): void;
   /** Adds to the progress in lists. */
   add(items: number, bytes: number): void;
@@ -136,6 +136,8 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   let [doneItems, doneBytes] = [0, 0];
   let last = readClock();
   let descriptor: number | undefined;
+  /** Lines that are written at the end of this turn of the event loop. */
+  let lines = '';
   let isClosed = false;
   let isDeleted = false;
 
@@ -148,6 +150,15 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   /** Does nothing once the entry is closed: code that runs beside the work may report progress later. */
   function saveNowAndThen(): void {
     if (!isClosed && readClock() - last > notePause) save();
+  }
+  function writeLines(): void {
+    const written = lines;
+    lines = '';
+    if (written === '') return;
+    tryToKeep(() => {
+      descriptor ??= openToAppend(files.list);
+      writeFileSync(descriptor, written);
+    });
   }
   return {
     id: stored.id,
@@ -163,11 +174,11 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
       return doneItems;
     },
     find: (key) => listed.done.get(key),
-    note: (key, version) =>
-      void tryToKeep(() => {
-        descriptor ??= openToAppend(files.list);
-        writeFileSync(descriptor, printDone(key, version));
-      }),
+    note: (key, version) => {
+      if (isClosed) return;
+      if (lines === '') setImmediate(writeLines);
+      lines += printDone(key, version);
+    },
     add: (moreItems, moreBytes) => {
       doneItems += moreItems;
       doneBytes += moreBytes;
@@ -181,6 +192,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
     close: (isOver) => {
       if (isClosed) return;
       isClosed = true;
+      writeLines();
       isDeleted = isOver;
       if (descriptor !== undefined) closeSync(descriptor);
       if (isOver) removeStored(files.entry, files.list);

@@ -4,7 +4,7 @@ import { removeQuietly } from '../../base/private-files.ts';
 import { countMoves, type Engine } from '../engine.ts';
 import type { Ticket } from '../../base/monitor.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
-import { createOwn, giveName, nameUnfinished, removeStale } from '../local/partial-file.ts';
+import { createOwn, giveName, nameBriefly, removeStale } from '../local/partial-file.ts';
 import { findData } from '../local/sparse.ts';
 import { sizeToContinue } from './beginning.ts';
 import { readSmallObject, type Opened } from './download.ts';
@@ -65,7 +65,7 @@ export async function writeSmallObject(
     // One check is enough, because nothing is awaited between it and the rename.
     const there = checkTarget(file, opened, options);
     const properties = readProperties(opened, options, there);
-    const unfinished = nameUnfinished(file, undefined, processes);
+    const unfinished = nameBriefly(file, processes);
     writeContent(content, unfinished, properties, options.sparse === true);
     try {
       if (there !== undefined) assertApart(storage, file);

@@ -69,15 +69,30 @@ function beginOf(name: string): string {
   return shown;
 }
 
+/** The beginning of a temporary name, unique to this process. It contains a checksum, which names of other files practically never match. */
+function nameStart(name: string, etag: string | undefined, { own }: Processes): string {
+  const start = `${nameVersion(name, etag)}${own}-${randomHex(4)}`;
+  return `${start}${digestText(start)}`;
+}
+
 /**
- * A temporary name unique to this process that also shows the target's name. It contains a checksum, which names of other files practically
- * never match.
+ * A temporary name unique to this process that also shows the target's name.
  * @param etag absent if no later run can resume the file
  */
-export function nameUnfinished(file: string, etag: string | undefined, { own }: Processes): string {
+export function nameUnfinished(file: string, etag: string | undefined, processes: Processes): string {
   const name = basename(file);
-  const start = `${nameVersion(name, etag)}${own}-${randomHex(4)}`;
-  return `${file.slice(0, file.length - name.length)}${start}${digestText(start)}.${beginOf(name)}.part`;
+  return `${file.slice(0, file.length - name.length)}${nameStart(name, etag, processes)}.${beginOf(name)}.part`;
+}
+
+let briefName: string | undefined;
+
+/**
+ * The same for a file that is created, written and renamed in one turn of the event loop: all such files have the same name, one after
+ * another.
+ */
+export function nameBriefly(file: string, processes: Processes): string {
+  briefName ??= `${nameStart('', undefined, processes)}.part`;
+  return `${file.slice(0, file.length - basename(file).length)}${briefName}`;
 }
 
 /** Size in bytes of an unfinished file of this user; 0 when it is missing, a link, or somebody else's. */
@@ -140,8 +155,8 @@ export function findLeft(file: string, etag: string | undefined, processes: Proc
 }
 
 /**
- * Removes what earlier runs have written of other versions of an object that is complete now: nothing will resume those.
- * Left alone: files of living processes, and files whose name shows only a part of the target's.
+ * Removes what earlier runs have written of other versions of an object that is complete now: nothing will resume those, nor files without
+ * the name of a target. Left alone: files of living processes, and files whose name shows only a part of the target's.
  */
 export function removeStale(file: string, processes: Processes): void {
   const name = basename(file);
@@ -149,7 +164,8 @@ export function removeStale(file: string, processes: Processes): void {
   for (const each of listUnfinished(file)) {
     const [, , pid, , target] = unfinishedName.exec(each) ?? [];
     const left = join(dirname(file), each);
-    if (target === name && isOwnUnfinished(left) && sizeOfOwn(left) > 0 && isLeft(left, Number(pid), processes)) removeQuietly(left);
+    if ((target ?? name) === name && isOwnUnfinished(left) && sizeOfOwn(left) > 0 && isLeft(left, Number(pid), processes))
+      removeQuietly(left);
   }
 }
 

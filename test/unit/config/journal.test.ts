@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openJournal, type Journal } from '../../../src/config/journal.ts';
 import { openState } from '../../../src/config/state.ts';
@@ -29,13 +30,26 @@ function readDone(): unknown[] {
   return lines.filter((line) => line !== '').map((line) => (JSON.parse(line) as unknown[])[1]);
 }
 
-test('a note is written immediately: it survives a kill', () => {
+test('notes are written before the next turn of the event loop: they survive a kill', async () => {
   const entry = begin();
   entry.note('a', '1');
+  await setImmediate();
   expect(readDone()).toEqual(['a']);
   entry.note('b', '1');
-  expect(readDone()).toEqual(['a', 'b']);
+  entry.note('c', '1');
+  await setImmediate();
+  expect(readDone()).toEqual(['a', 'b', 'c']);
   entry.close(false);
+});
+
+test('the end of a run writes what it noted last, and nothing is noted after it', async () => {
+  const entry = begin();
+  entry.note('a', '1');
+  entry.close(false);
+  expect(readDone()).toEqual(['a']);
+  entry.note('b', '1');
+  await setImmediate();
+  expect(readDone()).toEqual(['a']);
 });
 
 test('the next run finds what was noted, and removes the entry when all is done', () => {

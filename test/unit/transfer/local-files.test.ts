@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { InterruptedError } from '../../../src/base/errors.ts';
 import { listWay } from '../../../src/transfer/local/folders.ts';
-import { giveName, isOwnUnfinished } from '../../../src/transfer/local/partial-file.ts';
+import { giveName, isOwnUnfinished, nameBriefly, removeStale } from '../../../src/transfer/local/partial-file.ts';
 import { hashFile } from '../../../src/transfer/local/walk.ts';
 import { writeWhole } from '../../../src/transfer/local/whole-file.ts';
 import { findWriteTarget } from '../../../src/transfer/local/write-target.ts';
@@ -51,6 +51,17 @@ test('a file whose name is as long as can be is written, and what is unfinished 
   }
   await writeWhole(join(folder, name), body(), { signal: undefined, processes });
   expect([readFileSync(join(folder, name), 'utf8'), unfinished]).toEqual(['whole', [true]]);
+});
+
+test('what a killed process has left of small files goes when another file of the directory is complete', () => {
+  const file = join(folder, 'small');
+  const left = nameBriefly(file, processes);
+  expect(nameBriefly(join(folder, 'other'), processes)).toBe(left);
+  writeFileSync(left, 'left');
+  writeFileSync(join(folder, '.cloud-of-others.part'), 'theirs');
+  expect(isOwnUnfinished(left)).toBe(true);
+  removeStale(file, processes);
+  expect([existsSync(left), existsSync(join(folder, '.cloud-of-others.part'))]).toEqual([false, true]);
 });
 
 test('a name that was reserved is free again when the finished file cannot get it', () => {
