@@ -19,6 +19,9 @@ const mostTogether = 8;
  */
 const slowResponse = 1;
 
+/** Number of requests that are sent one by one before two are sent together again, to see whether the service is faster now. */
+const singlesBeforeTrial = 64;
+
 /** What has become of requests that were sent together. */
 export interface Outcome {
   /** Those that are to be sent again. */
@@ -49,6 +52,9 @@ export class PipelinedRequests {
   readonly #mostTogether: number;
   /** Number of requests to be sent together. */
   #together: number;
+  /** Number of requests since then that were sent one by one. */
+  #singles = 0;
+  #hasFailed = false;
   #waiting: PipelinedRequest[] = [];
   #isScheduled = false;
   /** Number of connections that have been asked for. */
@@ -60,13 +66,18 @@ export class PipelinedRequests {
   /** @param mostConnections maximum number of connections */
   constructor(connections: Connections, mostConnections: number) {
     this.#connections = connections;
-    this.#mostTogether = Math.min(mostTogether, Math.floor((mostConnections - 1) / 2));
+    this.#mostTogether = Math.max(1, Math.min(mostTogether, Math.floor((mostConnections - 1) / 2)));
     this.#together = this.#mostTogether;
   }
 
-  /** False if requests have to be sent one by one. */
-  get isPossible(): boolean {
-    return this.#together > 1;
+  /** True if the next request is to be sent with others. */
+  mayTakeNext(): boolean {
+    if (this.#together > 1) return true;
+    this.#singles += 1;
+    if (this.#hasFailed || this.#mostTogether === 1 || this.#singles < singlesBeforeTrial) return false;
+    this.#singles = 0;
+    this.#together = 2;
+    return true;
   }
 
   send(outgoing: Outgoing, listed: Listed): Promise<HttpResponse> {
@@ -139,16 +150,21 @@ export class PipelinedRequests {
     this.#connections.sendTogether(connection, requests, ({ unanswered, interval }) => {
       this.#inUse -= 1;
       this.#inProgress -= requests.length;
-      if (unanswered.length > 0) this.#together = 1;
+      if (unanswered.length > 0) this.#giveUp();
       else if (interval !== undefined) this.#adapt(interval);
       for (const request of unanswered) this.#sendAlone(request);
       if (this.#waiting.length > 0) this.#schedule();
     });
   }
 
+  #giveUp(): void {
+    this.#hasFailed = true;
+    this.#together = 1;
+  }
+
   #adapt(interval: number): void {
     if (interval > slowResponse) this.#together = Math.ceil(this.#together / 2);
-    else if (this.isPossible) this.#together = Math.min(this.#together + 1, this.#mostTogether);
+    else if (!this.#hasFailed) this.#together = Math.min(this.#together + 1, this.#mostTogether);
   }
 
   #sendAlone({ outgoing, resolve, reject }: PipelinedRequest): void {

@@ -38,7 +38,7 @@ class Pool {
 
   send(outgoing: Outgoing): Promise<HttpResponse> {
     const { signal, listed } = outgoing;
-    if (listed !== undefined && this.#pipelined.isPossible) return this.#pipelined.send(outgoing, listed);
+    if (listed !== undefined && this.#pipelined.mayTakeNext()) return this.#pipelined.send(outgoing, listed);
     const idle = signal?.aborted === true ? undefined : this.takeIdle();
     return idle ? this.sendOver(idle, outgoing) : this.waitForOne(signal).then((connection) => this.sendOver(connection, outgoing));
   }
