@@ -1,12 +1,6 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { unlessAbsent, UsageError } from '../../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
-
-/** True if a local path exists and is a directory. */
-export function isFolder(file: string): boolean {
-  return unlessAbsent(() => statSync(file))?.isDirectory() === true;
-}
 
 /** The local file for a remote name inside a directory. A hostile service cannot name a file outside it. */
 function chooseFile(source: RemotePath, folder: string): string {

@@ -5,12 +5,11 @@ import { resolvePath } from '../../cli/input.ts';
 import { adviseOnFile } from '../../base/absent-file.ts';
 import { UsageError } from '../../base/errors.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { assertNothingElse } from '../../transfer/local/folders.ts';
+import { assertNothingElse, isFolder } from '../../transfer/local/folders.ts';
 import { printRemotePath, readPlace, readRemotePath } from '../../transfer/path.ts';
 import { locate } from '../../transfer/sync/decide.ts';
 import { printLocation } from '../../transfer/sync/steps.ts';
 import type { Origin, Side } from '../../transfer/sync/tree.ts';
-import { isFolder } from './local-places.ts';
 import { requireThere } from './paths.ts';
 
 /** The two sides of `sync`, `diff` and `cp -r`, and the context of the service to work with: the target's where both sides are services. */

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { LocalError } from '../../base/errors.ts';
+import { LocalError, unlessAbsent } from '../../base/errors.ts';
 import { makeMissingFolders } from '../../base/private-files.ts';
 
 function refuseLink(folder: string): void {
@@ -10,15 +10,22 @@ function refuseLink(folder: string): void {
   });
 }
 
+/** True for a directory, and for a link to one. */
+export function isFolder(path: string): boolean {
+  return unlessAbsent(() => statSync(path, { throwIfNoEntry: false }))?.isDirectory() === true;
+}
+
 /** @throws {LocalError} where something else has the name of a directory, which may also be missing */
 export function assertNothingElse(folder: string): void {
   const isNamed = lstatSync(folder, { throwIfNoEntry: false }) !== undefined;
-  if (!isNamed || statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (!isNamed || isFolder(folder)) return;
   throw new LocalError(`${folder} exists but is not a directory`);
 }
 
 /** Creates a directory and its parents. @throws {LocalError} where something else has its name */
 export function makeFolders(folder: string, mode = 0o777): void {
+  // In most cases it exists: the error of an attempt to create it would cost more.
+  if (isFolder(folder)) return;
   makeMissingFolders(folder, mode);
   assertNothingElse(folder);
 }

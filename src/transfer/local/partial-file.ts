@@ -10,6 +10,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  unlinkSync,
   type Stats,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -217,7 +218,7 @@ const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 function nameWhereNothingIs(unfinished: string, file: string): void {
   try {
     linkSync(unfinished, file);
-    rmSync(unfinished);
+    unlinkSync(unfinished);
   } catch (error) {
     if (!isSystemError(error) || !linkless.has(error.code ?? '')) throw error;
     // An empty file reserves the name; `O_EXCL` makes sure that only one process creates it.

@@ -174,7 +174,7 @@ type Replaceable = FileState | 'nothing' | 'anything' | 'done';
 /** Compares a local file with its expected state. @throws {LocalError} when it has neither that state nor the content to be written */
 async function checkLocal(engine: Engine, file: string, expected: Expected | undefined, source?: RemotePath): Promise<Replaceable> {
   if (expected?.size === undefined) return 'anything';
-  const stats = unlessAbsent(() => statSync(file, { bigint: true }));
+  const stats = unlessAbsent(() => statSync(file, { bigint: true, throwIfNoEntry: false }));
   if (stats === undefined) return source || expected.size === -1 ? 'nothing' : 'done';
   const state = readState(stats);
   if (isExpected(state, expected)) return state;
