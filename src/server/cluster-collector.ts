@@ -187,7 +187,7 @@ async function removeLostRows({ store: { db }, dryRun = false, onGone }: Collect
 /**
  * Removes contents that nothing refers to and that nobody reads, on any of the gateways of a database.
  * @returns undefined if another collector is running
- * @throws {LocalError} if another database may use the contents
+ * @throws {LocalError} if another database may use the contents; an error about lack of space if the store is still full afterwards
  */
 export async function collect(options: CollectOptions): Promise<Collected | undefined> {
   const { store, sweep, dryRun = false, signal, takeOver } = options;
@@ -196,7 +196,8 @@ export async function collect(options: CollectOptions): Promise<Collected | unde
   if (!(await takeDuty(db, 'collect', holder, dutySeconds))) return undefined;
   const goOn = async (): Promise<boolean> => signal?.aborted !== true && (await takeDuty(db, 'collect', holder, dutySeconds));
   try {
-    if (!dryRun) await beginCollection(db, store.bytes, takeOver);
+    const begin = async (): Promise<unknown> => (dryRun ? undefined : beginCollection(db, store.bytes, takeOver));
+    const full = await begin();
     // Notes marked as seen now can be removed once all running work began later, usually by the next collection.
     await seeGarbage(db);
     const horizon = await findHorizon(db);
@@ -205,6 +206,8 @@ export async function collect(options: CollectOptions): Promise<Collected | unde
     const begun = Math.floor(horizon.milliseconds) - orphanAge;
     const before = Math.min(begun, Math.floor(now - keep) - orphanAge);
     const removed = await removeNoted({ ...options, keep }, horizon, goOn);
+    const stillFull = full === undefined ? undefined : await begin();
+    if (stillFull !== undefined) throw stillFull;
     const lost = sweep && (await goOn()) ? await removeLostRows(options) : 0;
     const orphans = sweep && (await goOn()) ? await removeOrphans(options, before, goOn) : 0;
     const unfinished = sweep && (await goOn()) ? await removeUnfinished(options, begun, goOn) : 0;

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { collect } from '../../src/server/cluster-collector.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { apart, cannotMount } from '../support/mounts.ts';
@@ -43,6 +44,13 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
   });
 
   const stor = (method: string, name: string, sent = {}) => service.storage(method, `/demo/stor/${name}`, sent);
+  const fill = (): void => {
+    try {
+      writeFileSync(join(small, 'filler'), Buffer.alloc(32 * mebibyte));
+    } catch {
+      // Until nothing more goes in.
+    }
+  };
   const listFiles = (): string[] => listFileNames(join(small, 'bytes'));
 
   test('writes get 507, small ones and reads go on, nothing half stays, and all is well when there is room', async () => {
@@ -51,11 +59,7 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
     const upload = await service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/parts' } });
     const { partsDirectory } = JSON.parse(upload.text) as { partsDirectory: string };
     const files = listFiles();
-    try {
-      writeFileSync(join(small, 'filler'), Buffer.alloc(32 * mebibyte));
-    } catch {
-      // Until nothing more goes in.
-    }
+    fill();
     for (const size of [40_000, 900_000, 4 * mebibyte]) {
       for (const [method, path] of [
         ['PUT', '/demo/stor/new'],
@@ -77,5 +81,18 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
     expect((await stor('PUT', 'before', { body: after })).status).toBe(204);
     expect(after.equals((await stor('GET', 'before')).bytes)).toBe(true);
     expect((await service.storage('PUT', `${partsDirectory}/0`, { body: after })).status).toBe(204);
+  });
+
+  test('what is deleted makes room', async () => {
+    const run = () => collect({ store: service.store, sweep: true });
+    await run();
+    expect((await stor('PUT', 'large', { body: randomBytes(mebibyte) })).status).toBe(204);
+    fill();
+    await expect(run()).rejects.toThrow('ENOSPC');
+    expect((await stor('DELETE', 'large')).status).toBe(204);
+    expect(await run()).toMatchObject({ removed: 1 });
+    expect((await stor('PUT', 'large', { body: randomBytes(900_000) })).status).toBe(204);
+    expect(await run()).toMatchObject({ removed: 0 });
+    rmSync(join(small, 'filler'));
   });
 });

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { collect, type Collected } from '../../src/server/cluster-collector.ts';
 import { keepCollecting } from '../../src/server/keep-collecting.ts';
+import type { ByteStore } from '../../src/server/store/bytes.ts';
 import { beginCollection } from '../../src/server/store/postgres/collector.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { Store } from '../../src/server/store/store.ts';
+import { StoreUnavailable } from '../../src/server/store/unavailable.ts';
 import { countContents, openTestBytes } from '../support/byte-stores.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { createTestGateways, type TestGateway, type TestGateways } from '../support/cluster-gateways.ts';
@@ -96,6 +98,25 @@ test('collectors of one database that begin at once do not refuse each other', a
   for (let round = 0; round < 5; round += 1) await Promise.all([gateways.collect(), gateways.collect(), gateways.collect()]);
   expect(await gateways.collect()).toBeDefined();
   expect(readFileSync(join(gateways.dir, '.cloud-collector'), 'utf8')).toMatch(/^\d{15,}\/\d+ \d+\n$/u);
+});
+
+test('a first collection whose text cannot be written is begun again', async () => {
+  await runStatement(gateways.url, 'update contents_folder set collections = 0');
+  let text: string | undefined;
+  let [writes, failing] = [0, 0];
+  const bytes: Pick<ByteStore, 'collector'> = {
+    collector: {
+      read: async () => text,
+      write: async (written) => {
+        writes += 1;
+        if (writes === failing) throw new StoreUnavailable('away');
+        text = written;
+      },
+    },
+  };
+  for (failing of [1, 3]) await expect(beginCollection(gateway.store.db, bytes)).rejects.toThrow('away');
+  await beginCollection(gateway.store.db, bytes);
+  await expect(beginCollection(copied.db, bytes)).rejects.toThrow('another database removes them');
 });
 
 // CLOUD_TEST_BYTES names the store.

@@ -58,8 +58,14 @@ rgw gc obj min wait = 60
 `;
 }
 
+/** Ceph of the tests' own. */
+export interface TestCeph extends TestS3 {
+  /** Runs `radosgw-admin` for its user. @returns what it printed */
+  administer(...words: string[]): string;
+}
+
 /** Starts it with nothing in it but one user. It ends with this process, however that dies. */
-export async function startCeph(): Promise<TestS3> {
+export async function startCeph(): Promise<TestCeph> {
   const engine = createEngine('cloud-ceph-');
   const { folder, run } = engine;
   const at = (name: string): string => join(folder, name);
@@ -88,9 +94,10 @@ export async function startCeph(): Promise<TestS3> {
     engine.start('gateway', 'radosgw', ...conf, '-f', '-n', 'client.rgw');
     const endpoint = `http://127.0.0.1:${gateway}`;
     await engine.wait(async () => (await fetch(endpoint)).ok);
-    const words = ['--display-name=cloud', `--access-key=${accessKeyId}`, `--secret-key=${secretAccessKey}`];
-    run('radosgw-admin', ...conf, '-n', 'client.rgw', 'user', 'create', '--uid=cloud', ...words);
-    return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey }, stop: () => engine.stop() };
+    const administer = (...words: string[]): string => run('radosgw-admin', ...conf, '-n', 'client.rgw', ...words, '--uid=cloud');
+    administer('user', 'create', '--display-name=cloud', `--access-key=${accessKeyId}`, `--secret-key=${secretAccessKey}`);
+    const credentials = { accessKeyId, secretAccessKey };
+    return { endpoint, region: 'us-east-1', credentials, administer, stop: () => engine.stop() };
   } catch (error) {
     await engine.stop();
     throw error;

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
 import type { ByteStore } from '../bytes.ts';
+import { isDiskFull } from '../disk-full.ts';
 import type { Schema } from '../schema.ts';
 import { DatabaseRefusal } from './errors.ts';
 
@@ -52,10 +53,16 @@ function findObstacle(found: Collector | undefined, own: Collector): string | un
 /**
  * Begins a collection of this database.
  * @param takeOver true if the operator says that no other database uses the contents
+ * @returns the error if the store is full and has an earlier text of this database: unused contents may be removed, which makes room, but
+ * nothing else until this function has returned undefined
  * @throws {LocalError} if another one may use them
  */
-export async function beginCollection(db: Kysely<Schema>, { collector: note }: ByteStore, takeOver = false): Promise<void> {
-  if (note === undefined) return;
+export async function beginCollection(
+  db: Kysely<Schema>,
+  { collector: note }: Pick<ByteStore, 'collector'>,
+  takeOver = false,
+): Promise<unknown> {
+  if (note === undefined) return undefined;
   const database = await identify(db);
   // In this order: a collector of the same database writes its number here first.
   const text = await note.read();
@@ -66,8 +73,16 @@ export async function beginCollection(db: Kysely<Schema>, { collector: note }: B
     throw new LocalError(`no contents are removed: ${obstacle}`, {
       hint: 'if no other database uses these contents: cloud server collect --take-over. Otherwise give this database a copy of them, in a place of its own',
     });
+  // Without any text, a number other than 0 would mean that the text was lost.
+  if (found === undefined) await note.write(`${database} 0\n`);
   const { rows } = await sql<{ number: number }>`
     update contents_folder set collections = greatest(collections, cast(${found?.number || 0} as bigint)) + 1
     returning collections as number`.execute(db);
-  await note.write(`${database} ${rows[0]?.number}\n`);
+  try {
+    await note.write(`${database} ${rows[0]?.number}\n`);
+    return undefined;
+  } catch (error) {
+    if (obstacle !== undefined || !isDiskFull(error)) throw error;
+    return error;
+  }
 }
