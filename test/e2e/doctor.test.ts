@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { serveUntrusted } from '../support/hostile.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
+import { fillRemovedMeanwhile } from '../support/removed-meanwhile.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, useSandbox } from '../support/sandbox.ts';
 
@@ -83,6 +84,14 @@ describe('with the local service', () => {
     const { code, stdout } = await user.cloud(['doctor', '--clear-cache']);
     expect([code, existsSync(old)]).toEqual([0, false]);
     expect(stdout).toContain(`${folder}: cleared`);
+  });
+
+  it('clears the cache although another command removes files of it', async () => {
+    // A folder that doctor itself does not make again.
+    const folder = join(user.home, '.cache/cloud/earlier');
+    const awaitOther = await fillRemovedMeanwhile(folder);
+    expect([(await user.here(['doctor', '--clear-cache'])).code, existsSync(folder)]).toEqual([0, false]);
+    await awaitOther();
   });
 
   it('is all that a report of a bug needs, and holds no secret', async () => {

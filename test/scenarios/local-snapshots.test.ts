@@ -4,6 +4,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fillRemovedMeanwhile } from '../support/removed-meanwhile.ts';
 import { useLocal, useSandbox, type LocalInfo } from '../support/sandbox.ts';
 
 /** Snapshots of what a service holds, and services that begin with one. */
@@ -156,6 +157,15 @@ describe('cloud local snapshot', () => {
     // What a crash left is gone with the next one.
     await user.json('local', 'snapshot', 'create', 'two');
     expect(readdirSync(join(user.local.dataDir, 'snapshots')).toSorted()).toEqual(['one', 'two']);
+  });
+
+  it('is deleted although another process is deleting it too', async () => {
+    const folder = join(user.local.dataDir, 'snapshots');
+    await user.json('local', 'snapshot', 'create', 'twice');
+    const awaitOther = await fillRemovedMeanwhile(join(folder, 'twice', 'bytes'));
+    expect((await user.here(['local', 'snapshot', 'delete', 'twice'])).code).toBe(0);
+    expect(readdirSync(folder).filter((name) => !/^(one|two)$/u.test(name))).toEqual([]);
+    await awaitOther();
   });
 
   it('is given back while the service runs: connections, addresses, clock and faults stay', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
@@ -7,6 +7,7 @@ import { readFlag } from '../../config/settings.ts';
 import { ApiError, explain, quietly } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { findFolderProblem } from '../../base/private-files.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 import { readRunFile } from '../local/running.ts';
 import { failed, ok, warning, type Finding } from './finding.ts';
 import { checkKeys } from './keys.ts';
@@ -148,7 +149,7 @@ function listServices(context: Context): ServiceName[] {
 }
 
 /** Checks the folders of the cache. A folder that other users could have filled is neither used nor cleared. */
-function checkCache({ paths }: Context, clears: boolean): Finding {
+async function checkCache({ paths }: Context, clears: boolean): Promise<Finding> {
   const { cache } = paths;
   const problem =
     findFolderProblem([cache]) ??
@@ -157,7 +158,7 @@ function checkCache({ paths }: Context, clears: boolean): Finding {
       .find(Boolean);
   if (problem !== undefined) return warning('cache', `not used: ${problem}`, 'use a folder of your own: export XDG_CACHE_HOME=DIR');
   if (!clears) return ok('cache', cache);
-  rmSync(cache, { recursive: true, force: true });
+  await removeFolder(cache);
   return ok('cache', `${cache}: cleared`);
 }
 
@@ -165,7 +166,7 @@ function checkCache({ paths }: Context, clears: boolean): Finding {
 export async function* examine(context: Context, { clearsCache }: { clearsCache: boolean }): AsyncGenerator<Finding> {
   yield* examineMachine(context);
   try {
-    yield checkCache(context, clearsCache);
+    yield await checkCache(context, clearsCache);
   } catch (error) {
     yield fail('cache', error);
   }

@@ -11,8 +11,9 @@ import { many, one, size } from '../../cli/parameters.ts';
 import { settingNames, type SettingName } from '../../config/settings.ts';
 import type { Recorder } from '../../server/recording/recorder.ts';
 import { describeEnvironment } from './environment.ts';
-import { makeFolder, removeFolder } from './scratch.ts';
+import { makeFolder } from './scratch.ts';
 import { countOf } from '../../base/count.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 
 /** Maximum size of a recorded response body without --body-limit, bytes. */
 const usualLimit = 64 * 1024 * 1024;

@@ -4,12 +4,13 @@ import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { createContradiction, quietly, UsageError } from '../../base/errors.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 import { filePath, folderPath, many, text, texts, type Values } from '../../cli/parameters.ts';
 import { homeVariable } from '../../config/paths.ts';
 import type { LocalService } from '../../server/local.ts';
 import { describeEnvironment } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
-import { endStarted, homeName, makeHome, makeScratch, removeFolder } from './scratch.ts';
+import { endStarted, homeName, makeHome, makeScratch } from './scratch.ts';
 import { announce, controlVariable, dataDirOf, describeRunning, openService, serveOptions } from './service.ts';
 import { copyData } from './state.ts';
 

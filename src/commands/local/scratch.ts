@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, utimesSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../base/build.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { unlessNoEntry, isSystemError, quietly } from '../../base/errors.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 import { isAlive, type World } from '../../base/world.ts';
 import type { Paths } from '../../config/paths.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
@@ -28,14 +28,6 @@ function copyTree(from: string, to: string): void {
       chmodSync(target, lstatSync(source).mode & 0o777);
     }
   }
-}
-
-/**
- * Removes a folder of services. What they have started may still be removing files of it; then rmSync ends half-way without an error on
- * Node.js 24 and 26.
- */
-export async function removeFolder(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Removes folders of killed runs. The name of a folder begins with the id of the process that owns it. */

@@ -2,12 +2,13 @@ import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { maybe } from '../../cli/parameters.ts';
 import { NotFoundError } from '../../base/errors.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { controlVariable, dataDirOf, dataOption } from './service.ts';
 import { describeOwnSettings } from './environment.ts';
 import { putFixtures, readFixtures } from './fixtures.ts';
 import { findRunning, type Running, type RunningAccount } from './running.ts';
-import { makeFolder, removeFolder } from './scratch.ts';
+import { makeFolder } from './scratch.ts';
 import { changeState, checkData } from './state.ts';
 
 const columns = ['images', 'packages', 'instances'];

@@ -98,7 +98,7 @@ const remove = command({
     const dataDir = dataDirOf(invocation, options.data);
     checkData(dataDir);
     const saved = await findSaved(dataDir, args.name);
-    deleteSnapshot(dataDir, args.name);
+    await deleteSnapshot(dataDir, args.name);
     note(`Deleted snapshot ${args.name}`);
     return wantsRows(invocation) ? records(saved, { id: 'name', columns }) : undefined;
   },

@@ -7,9 +7,9 @@ import { command, type Context } from '../../cli/command.ts';
 import { InterruptedError, LocalError } from '../../base/errors.ts';
 import { createPaint, colourEnabled } from '../../output/colour.ts';
 import { quoteShell } from '../../base/quote.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 import { makeTemporaryKey } from '../rsa-key.ts';
 import { readRunFile } from './running.ts';
-import { removeFolder } from './scratch.ts';
 
 /** One step of the tour: its title, the command line as a user would type it, and a check of its output. */
 interface Step {

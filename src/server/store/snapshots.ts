@@ -4,9 +4,10 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SnapshotInfo } from '../../api/control.ts';
 import { assertOwnDataDirectory, isDatabaseLost } from '../../base/data-directory.ts';
-import { NotFoundError, quietly, unlessAbsent, UsageError } from '../../base/errors.ts';
+import { NotFoundError, quietly, unlessAbsent, unlessNoEntry, UsageError } from '../../base/errors.ts';
 import { isRecord } from '../../base/is-record.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
+import { removeFolder } from '../../base/remove-folder.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
 import { DamagedDatabase, explainDatabase, ignoreDamage } from './damaged-database.ts';
 import { openStore, type FileStore } from './open.ts';
@@ -119,11 +120,12 @@ export function listSnapshots(dataDir: string): SnapshotInfo[] {
 }
 
 /** Deletes a snapshot; contents shared with others remain. @throws {NotFoundError} */
-export function deleteSnapshot(dataDir: string, name: string): void {
+export async function deleteSnapshot(dataDir: string, name: string): Promise<void> {
   const folder = findSnapshot(dataDir, name);
-  // Without this file the directory is not a snapshot any more, even if the removal of the rest fails.
-  rmSync(join(folder, infoFile), { force: true });
-  rmSync(folder, { recursive: true, force: true });
+  // Another process may be deleting it too, or creating one of the same name next. What a crash leaves is gone with the next snapshot.
+  const deleted = join(snapshotsOf(dataDir), `.${randomUUID()}`);
+  unlessNoEntry(() => renameSync(folder, deleted));
+  await removeFolder(deleted);
 }
 
 /**
