@@ -78,7 +78,7 @@ ${lines}`,
     },
   );
 
-  test('an upload in parts of which nothing can be remembered is done all the same', async () => {
+  test('a multipart upload succeeds even if the client cannot record it', async () => {
     const { stdout } = await runOnSmall(
       'XDG_STATE_HOME=$PWD/small cloud mpu upload large parts; echo "code $?"; cloud mpu list -H; cloud stor get parts | cmp - large && echo same',
       true,
@@ -222,7 +222,7 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     for (const name of stored) expect([name, (await stor('DELETE', name)).status]).toEqual([name, 204]);
   });
 
-  test('a job whose outcomes found no room for long ends all the same when there is some', { timeout: 60_000 }, async () => {
+  test('a job whose outcomes could not be stored for a long time ends when there is room again', { timeout: 60_000 }, async () => {
     expect((await stor('PUT', 'input')).status).toBe(204);
     const json = { phases: [{ exec: 'sleep 0.05' }] };
     const { headers } = await services.send('storage', 'POST', '/demo/jobs', { json });

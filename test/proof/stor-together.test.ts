@@ -186,7 +186,7 @@ test('two that upload the same file at once: each makes the object, and nothing 
   expect(readdirSync(notes)).toEqual([]);
 });
 
-test('where nothing can be remembered, transfers do their work all the same', { timeout: 60_000 }, async () => {
+test('transfers succeed even if the client cannot write its state', { timeout: 60_000 }, async () => {
   user.write('no-folder', '');
   const env = { XDG_STATE_HOME: join(user.home, 'no-folder') };
   user.write('few/a', 'a');

@@ -135,7 +135,7 @@ describe('tasks', () => {
   });
   afterAll(() => single.close());
 
-  test('a reduce without any input runs all the same', async () => {
+  test('a reduce runs even without any input', async () => {
     const { contents, job } = await single.run([reduce('wc -c')]);
     expect(contents.map((text) => text.trim())).toEqual(['0']);
     expect(job.stats.tasks).toBe(1);

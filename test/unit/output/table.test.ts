@@ -109,7 +109,7 @@ describe('truncation', () => {
     expect(await show(table([image], 'id', 'name', 'version', 'type'), 'table', 70)).toContain(`${id}  ubuntu-24.04  20250611  lx-data…`);
   });
 
-  test.each([20, 40, 54])('a table that cannot fit into %i columns is cut nowhere: it would wrap all the same', async (columns) => {
+  test.each([20, 40, 54])('a table that cannot fit into %i columns is not cut: its lines would wrap anyway', async (columns) => {
     expect(await show(output, 'table', columns)).toContain(`${id}  123456  ${'n'.repeat(40)}  ${'日本'.repeat(20)}\n`);
   });
 
