@@ -100,23 +100,39 @@ test('collectors of one database that begin at once do not refuse each other', a
   expect(readFileSync(join(gateways.dir, '.cloud-collector'), 'utf8')).toMatch(/^\d{15,}\/\d+ \d+\n$/u);
 });
 
+/** A text beside contents, which cannot be written whenever `fail` returns an error. */
+function keepText(fail: () => Error | undefined): Pick<ByteStore, 'collector'> {
+  let text: string | undefined;
+  const write = async (written: string): Promise<void> => {
+    const error = fail();
+    if (error !== undefined) throw error;
+    text = written;
+  };
+  return { collector: { read: async () => text, write } };
+}
+
 test('a first collection whose text cannot be written is begun again', async () => {
   await runStatement(gateways.url, 'update contents_folder set collections = 0');
-  let text: string | undefined;
-  let [writes, failing] = [0, 0];
-  const bytes: Pick<ByteStore, 'collector'> = {
-    collector: {
-      read: async () => text,
-      write: async (written) => {
-        writes += 1;
-        if (writes === failing) throw new StoreUnavailable('away');
-        text = written;
-      },
-    },
-  };
-  for (failing of [1, 3]) await expect(beginCollection(gateway.store.db, bytes)).rejects.toThrow('away');
-  await beginCollection(gateway.store.db, bytes);
+  const outcomes = ['away', 'written', 'away'];
+  const bytes = keepText(() => (outcomes.shift() === 'away' ? new StoreUnavailable('away') : undefined));
+  for (let times = 0; times < 2; times += 1) await expect(beginCollection(gateway.store.db, bytes)).rejects.toThrow('away');
+  expect(await beginCollection(gateway.store.db, bytes)).toBeUndefined();
   await expect(beginCollection(copied.db, bytes)).rejects.toThrow('another database removes them');
+});
+
+test('where there is no room for the text, only the database that removes contents goes on, or one that takes over', async () => {
+  await runStatement(gateways.url, 'update contents_folder set collections = 0');
+  let full: Error | undefined;
+  const bytes = keepText(() => full);
+  await beginCollection(gateway.store.db, bytes);
+  full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+  expect(await beginCollection(gateway.store.db, bytes)).toBe(full);
+  await expect(beginCollection(copied.db, bytes)).rejects.toThrow('another database removes them');
+  expect(await beginCollection(copied.db, bytes, true)).toBe(full);
+  // Whoever has not written it has not taken over.
+  full = undefined;
+  await expect(beginCollection(copied.db, bytes)).rejects.toThrow('another database removes them');
+  expect(await beginCollection(gateway.store.db, bytes)).toBeUndefined();
 });
 
 // CLOUD_TEST_BYTES names the store.

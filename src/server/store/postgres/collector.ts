@@ -53,8 +53,8 @@ function findObstacle(found: Collector | undefined, own: Collector): string | un
 /**
  * Begins a collection of this database.
  * @param takeOver true if the operator says that no other database uses the contents
- * @returns the error if the store is full and has an earlier text of this database: unused contents may be removed, which makes room, but
- * nothing else until this function has returned undefined
+ * @returns the error if the store has no room for the next text: unused contents may be removed, which makes room, but nothing else until
+ * this function has returned undefined
  * @throws {LocalError} if another one may use them
  */
 export async function beginCollection(
@@ -82,7 +82,7 @@ export async function beginCollection(
     await note.write(`${database} ${rows[0]?.number}\n`);
     return undefined;
   } catch (error) {
-    if (obstacle !== undefined || !isDiskFull(error)) throw error;
+    if (!isDiskFull(error)) throw error;
     return error;
   }
 }
