@@ -65,7 +65,7 @@ async function moveTargets(
   const { options, note, warn } = invocation;
   const only = await isSingleObject(invocation, targets);
   const declare = (): Work => declareCopy('mv', options, targets);
-  return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+  return await runTransfers(invocation, options, { only, bulk: !only, declare, optimizesLater: !only }, rowShape, async function* (transfers) {
     const { engine, tally } = transfers;
     const emptied: RemotePath[] = [];
     const moving = {
