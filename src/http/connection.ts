@@ -34,6 +34,8 @@ export class Connection {
   #user: ConnectionUser | undefined;
   /** Kept for all requests: started again by each, and never stopped, because the user knows whether it still waits. */
   #timer: NodeJS.Timeout | undefined;
+  /** Milliseconds of `#timer`. */
+  #period = 0;
 
   /** Listens once for all requests: adding and removing listeners for each costs more than parsing its response. */
   constructor(socket: Socket, isShared: boolean) {
@@ -53,11 +55,16 @@ export class Connection {
     this.#user = user;
   }
 
-  /** Calls `expire` after this many milliseconds, which are the same for all requests, unless it is called again. */
-  expectResponse(idleTimeout: number): void {
+  /** Calls `expire` after this many milliseconds, unless it is called again. */
+  expectResponse(milliseconds: number): void {
+    if (this.#timer !== undefined && this.#period === milliseconds) {
+      this.#timer.refresh();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#period = milliseconds;
     // The socket keeps the process running while a response is awaited.
-    if (this.#timer === undefined) this.#timer = setTimeout(() => this.#user?.expire(), idleTimeout).unref();
-    else this.#timer.refresh();
+    this.#timer = setTimeout(() => this.#user?.expire(), milliseconds).unref();
   }
 
   /** Passes bytes on; returns false to apply back-pressure. */

@@ -8,6 +8,9 @@ import type { Outcome, PipelinedRequest } from './pipelined-requests.ts';
 import { printHeaders } from './request-writer.ts';
 import { ResponseParser, type ResponseHead } from './response-parser.ts';
 
+/** Milliseconds without a byte after which requests are no longer sent together; less with a short idle timeout. */
+const patience = 2000;
+
 /**
  * Several requests that are written together to one connection, and their responses, one after another (pipelining; RFC 9112, section
  * 9.3.2).
@@ -15,12 +18,13 @@ import { ResponseParser, type ResponseHead } from './response-parser.ts';
  * Only their order tells which response belongs to which request: one too many or too few, from a proxy that does not support pipelining,
  * would give every later file the content of another. A response is therefore only taken if it is the object that the listing names at
  * this path; no two requests of an exchange have the same etag. With the first response that is not, be it an error, and with any other
- * failure, the connection is destroyed, and the requests without a response are handed back, to be sent one by one.
+ * failure, the connection is destroyed, and the requests without a response are handed back, to be sent one by one. So they are after a
+ * short silence: one request that takes long would hold up all those behind it, and a few would look like a silent service.
  */
 export class PipelinedExchange implements ConnectionUser {
   readonly #connection: Connection;
   readonly #requests: readonly PipelinedRequest[];
-  readonly #idleTimeout: number;
+  readonly #patience: number;
   readonly #leave: (idleMs: number, outcome: Outcome) => void;
   readonly #signal: AbortSignal | undefined;
   /** Number of responses that have arrived. */
@@ -50,14 +54,18 @@ export class PipelinedExchange implements ConnectionUser {
   ) {
     this.#connection = connection;
     this.#requests = requests;
-    this.#idleTimeout = idleTimeout;
+    this.#patience = Math.min(patience, idleTimeout / 4);
     this.#leave = leave;
     this.#signal = requests[0]?.outgoing.signal;
     connection.assign(this);
+    if (this.#signal?.aborted === true) {
+      this.#stop();
+      return;
+    }
     if (this.#signal) stopOnAbort(this.#signal, this.#stop);
     try {
       connection.socket.write(requests.map(({ outgoing }) => printHeaders(outgoing)).join(''), 'latin1');
-      connection.expectResponse(idleTimeout);
+      connection.expectResponse(this.#patience);
     } catch {
       // Sent by itself, the request that cannot be written fails with this error.
       this.#end(0);
@@ -93,13 +101,13 @@ export class PipelinedExchange implements ConnectionUser {
     this.#head = head;
     this.#content = Buffer.allocUnsafeSlow(head.length);
     this.#filled = 0;
-    this.#connection.expectResponse(this.#idleTimeout);
+    this.#connection.expectResponse(this.#patience);
   }
 
   #addContent(bytes: Uint8Array): void {
     this.#content.set(bytes, this.#filled);
     this.#filled += bytes.length;
-    this.#connection.expectResponse(this.#idleTimeout);
+    this.#connection.expectResponse(this.#patience);
   }
 
   #completeResponse(rest: Uint8Array): void {
@@ -125,15 +133,13 @@ export class PipelinedExchange implements ConnectionUser {
   }
 
   /** Fails the requests without a response: they are not sent again. */
-  #failAll(error: unknown): void {
-    for (const { outgoing, reject } of this.#requests.slice(this.#arrived)) reject(toNetworkError(error, outgoing.url));
+  readonly #stop = (): void => {
+    for (const { outgoing, reject } of this.#requests.slice(this.#arrived)) reject(toNetworkError(this.#signal?.reason, outgoing.url));
     this.#end(0, []);
-  }
-
-  readonly #stop = (): void => this.#failAll(this.#signal?.reason);
+  };
 
   expire(): void {
-    this.#failAll(createFailure('IDLE', 'idle'));
+    this.#end(0);
   }
 
   fail(): void {

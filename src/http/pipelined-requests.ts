@@ -103,7 +103,7 @@ export class PipelinedRequests {
       this.#sendNext(idle);
     }
     if (this.#waiting.length === 0) return;
-    const wanted = Math.ceil((this.#waiting.length + this.#inProgress) / this.#together);
+    const wanted = Math.max(this.#countGroups(), Math.ceil((this.#waiting.length + this.#inProgress) / this.#together));
     for (let missing = wanted - this.#inUse - this.#asked; missing > 0; missing -= 1) this.#askForConnection();
   }
 
@@ -119,23 +119,41 @@ export class PipelinedRequests {
       },
       (error: unknown) => {
         this.#asked -= 1;
-        const failed = this.#waiting.filter(({ outgoing }) => outgoing.signal === signal);
-        this.#waiting = this.#waiting.filter(({ outgoing }) => outgoing.signal !== signal);
-        for (const { reject } of failed) reject(error);
-        this.#schedule();
+        for (const { reject } of signal?.aborted === true ? this.#takeAll(signal) : this.#takeNext()) reject(error);
+        if (this.#waiting.length > 0) this.#schedule();
       },
     );
   }
 
-  /** The next requests for one connection. */
-  #takeNext(): PipelinedRequest[] {
+  /** Number of the waiting requests, from this one on, that may share a connection. */
+  #countTogether(start: number): number {
     const etags = new Set<string>();
-    const signal = this.#waiting[0]?.outgoing.signal;
-    for (const { outgoing, listed } of this.#waiting) {
-      if (etags.size === this.#together || outgoing.signal !== signal || etags.has(listed.etag)) break;
+    const signal = this.#waiting[start]?.outgoing.signal;
+    for (let at = start; at < this.#waiting.length && etags.size < this.#together; at += 1) {
+      const { outgoing, listed } = this.#waiting[at] as PipelinedRequest;
+      if (outgoing.signal !== signal || etags.has(listed.etag)) break;
       etags.add(listed.etag);
     }
-    return this.#waiting.splice(0, etags.size);
+    return etags.size;
+  }
+
+  /** Number of connections that the waiting requests need at once. */
+  #countGroups(): number {
+    let groups = 0;
+    for (let at = 0; at < this.#waiting.length; at += this.#countTogether(at)) groups += 1;
+    return groups;
+  }
+
+  /** The next requests for one connection. */
+  #takeNext(): PipelinedRequest[] {
+    return this.#waiting.splice(0, this.#countTogether(0));
+  }
+
+  /** All waiting requests with this signal. */
+  #takeAll(signal: AbortSignal): PipelinedRequest[] {
+    const taken = this.#waiting.filter(({ outgoing }) => outgoing.signal === signal);
+    this.#waiting = this.#waiting.filter(({ outgoing }) => outgoing.signal !== signal);
+    return taken;
   }
 
   #sendNext(connection: Connection): void {

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readAll } from '../../../src/api/message.ts';
-import type { Outgoing, Sender } from '../../../src/http/send.ts';
+import type { Outgoing, Sender, SendOptions } from '../../../src/http/send.ts';
 import { createSocketSender } from '../../../src/http/sockets.ts';
 import { createRandom } from '../../support/random.ts';
 import { createDraw } from '../../support/random-values.ts';
@@ -28,8 +29,10 @@ function describeObject(name: string, etag = `etag-${name}`): string {
   return `HTTP/1.1 200 OK\r\nETag: ${etag}\r\nContent-Length: ${content.length}\r\n\r\n${content}`;
 }
 
-/** A service that behaves in this way to several requests at once, and well to single ones; the groups in which they arrived. */
-async function serve(behave: Behaviour): Promise<{ url: string; groups: string[][] }> {
+const answerAll: Behaviour = (names, socket) => void socket.write(names.map((name) => describeObject(name)).join(''));
+
+/** A service that behaves in these ways to several requests at once and to single ones; the groups in which they arrived. */
+async function serve(behave: Behaviour, behaveToOne = answerAll): Promise<{ url: string; groups: string[][] }> {
   const groups: string[][] = [];
   let connections = 0;
   const server = createServer((socket) => {
@@ -43,8 +46,7 @@ async function serve(behave: Behaviour): Promise<{ url: string; groups: string[]
       const names = [...text.matchAll(/^GET \/(\S+)/gm)].map(([, name = '']) => name);
       text = '';
       groups.push(names);
-      if (names.length > 1) behave(names, socket, connection);
-      else socket.write(describeObject(names[0] ?? ''));
+      (names.length > 1 ? behave : behaveToOne)(names, socket, connection);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -52,9 +54,7 @@ async function serve(behave: Behaviour): Promise<{ url: string; groups: string[]
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, groups };
 }
 
-const answerAll: Behaviour = (names, socket) => void socket.write(names.map((name) => describeObject(name)).join(''));
-
-function createSender(options: { connections?: number; idleTimeout?: number } = {}): Sender {
+function createSender(options: Partial<SendOptions> = {}): Sender {
   const sender = createSocketSender({
     connectTimeout: 60_000,
     idleTimeout: 60_000,
@@ -100,6 +100,23 @@ test('requests with the same etag, or with signals of their own, are not sent to
   const own = names(4).map((name) => fetchObject(sender, url, name, { signal: new AbortController().signal }));
   expect(await Promise.all(own)).toEqual(names(4).map(wanted));
   expect(groups.map((group) => group.length)).toEqual([1, 1, 1, 1, 1, 1]);
+});
+
+test('requests that cannot be sent together get connections of their own at once', async () => {
+  let waiting = 0;
+  const { url } = await serve(answerAll, (all, socket) => {
+    waiting += 1;
+    // Responds only when all requests have arrived.
+    const answer = (): void => {
+      if (waiting === 16) answerAll(all, socket, 0);
+      else if (!socket.destroyed) setTimeout(answer, 5);
+    };
+    answer();
+  });
+  const listed = { etag: 'etag-a', size: contentOf('a').length };
+  const sender = createSender();
+  const all = Array.from({ length: 16 }, () => fetchObject(sender, url, 'a', { listed }));
+  expect(await Promise.all(all)).toEqual(all.map(() => wanted('a')));
 });
 
 test('a service that takes long for each request gets fewer together, until it is faster', async () => {
@@ -194,15 +211,20 @@ test('an object that has changed since the listing is received as it is now', as
   expect(await Promise.all(names(4).map((name) => fetchObject(createSender(), url, name)))).toEqual(names(4).map(wanted));
 });
 
-test('silence after some responses fails the others, which are not asked for again', async () => {
+test('silence after some responses: the others are sent one by one, long before the idle timeout', async () => {
   const { url, groups } = await serve((all, socket) => void socket.write(describeObject(all[0] ?? '')));
+  await fetchAll(createSender({ idleTimeout: 3_600_000 }), url, names(16));
+  expect(groups.filter((group) => group.length > 1)).toEqual([names(8), names(8, 8)]);
+});
+
+test('a service that is silent to single requests too fails them', async () => {
+  const { url } = await serve(
+    () => undefined,
+    () => undefined,
+  );
   const sender = createSender({ idleTimeout: 200 });
-  const results = await Promise.allSettled(names(8).map((name) => fetchObject(sender, url, name)));
-  expect(results.map((result) => (result.status === 'fulfilled' ? 'received' : (result.reason as { code: string }).code))).toEqual([
-    'received',
-    ...names(7).map(() => 'IDLE'),
-  ]);
-  expect(groups).toHaveLength(1);
+  for (const result of await Promise.allSettled(names(8).map((name) => fetchObject(sender, url, name))))
+    expect((result as PromiseRejectedResult).reason).toMatchObject({ code: 'IDLE' });
 });
 
 test('an interruption ends requests at once, those that wait for a connection too', async () => {
@@ -217,12 +239,45 @@ test('an interruption ends requests at once, those that wait for a connection to
   for (const result of await Promise.allSettled(sent)) expect(String((result as PromiseRejectedResult).reason)).toContain('interrupted');
 });
 
+test('an interruption before requests are sent ends them, on connections that are idle too', async () => {
+  const { url, groups } = await serve(() => undefined);
+  const sender = createSender();
+  await fetchAll(sender, url, names(1));
+  const interruption = new AbortController();
+  const sent = names(8, 1).map((name) => fetchObject(sender, url, name, { signal: interruption.signal }));
+  interruption.abort(new Error('interrupted'));
+  for (const result of await Promise.allSettled(sent)) expect(String((result as PromiseRejectedResult).reason)).toContain('interrupted');
+  expect(groups).toEqual([['n0']]);
+});
+
 test('when no connection can be opened, each request fails with that error', async () => {
   const { url } = await serve(answerAll);
   for (const each of open.splice(0)) each.close();
   const sender = createSender();
   for (const result of await Promise.allSettled(names(8).map((name) => fetchObject(sender, url, name))))
     expect((result as PromiseRejectedResult).reason).toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('a connection that cannot be opened fails only the requests that it was for', async () => {
+  const { url } = await serve(answerAll);
+  const port = Number(new URL(url).port);
+  let tunnels = 0;
+  const proxy = createHttpServer().on('connect', (_, socket: Socket) => {
+    tunnels += 1;
+    socket.on('error', () => undefined);
+    if (tunnels === 1) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    else {
+      const target = connect(port, '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+      target.on('error', () => socket.destroy());
+      socket.pipe(target).pipe(socket);
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  open.push(proxy);
+  const through = { url: new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`), variable: 'HTTP_PROXY' };
+  const sender = createSender({ proxy: through });
+  const results = await Promise.allSettled(names(64).map((name) => fetchObject(sender, url, name)));
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
 });
 
 test('responses may arrive in any pieces, and connections may break anywhere', async () => {
