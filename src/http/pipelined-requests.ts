@@ -19,8 +19,11 @@ const mostTogether = 8;
  */
 const slowResponse = 1;
 
+/** Number of responses over which their intervals are averaged: a service that another program delays for once is not slow. */
+const averaged = 32;
+
 /** Number of requests that are sent one by one before two are sent together again, to see whether the service is faster now. */
-const singlesBeforeTrial = 64;
+const singlesBeforeTrial = 128;
 
 /** What has become of requests that were sent together. */
 export interface Outcome {
@@ -52,7 +55,9 @@ export class PipelinedRequests {
   readonly #mostTogether: number;
   /** Number of requests to be sent together. */
   #together: number;
-  /** Number of requests since then that were sent one by one. */
+  /** Milliseconds from one response to the next, averaged. */
+  #interval = 0;
+  /** Number of requests since the last that were sent together. */
   #singles = 0;
   #hasFailed = false;
   #waiting: PipelinedRequest[] = [];
@@ -76,6 +81,7 @@ export class PipelinedRequests {
     this.#singles += 1;
     if (this.#hasFailed || this.#mostTogether === 1 || this.#singles < singlesBeforeTrial) return false;
     this.#singles = 0;
+    this.#interval = slowResponse;
     this.#together = 2;
     return true;
   }
@@ -169,7 +175,7 @@ export class PipelinedRequests {
       this.#inUse -= 1;
       this.#inProgress -= requests.length;
       if (unanswered.length > 0) this.#giveUp();
-      else if (interval !== undefined) this.#adapt(interval);
+      else if (interval !== undefined) this.#adapt(interval, requests.length);
       for (const request of unanswered) this.#sendAlone(request);
       if (this.#waiting.length > 0) this.#schedule();
     });
@@ -180,8 +186,10 @@ export class PipelinedRequests {
     this.#together = 1;
   }
 
-  #adapt(interval: number): void {
-    if (interval > slowResponse) this.#together = Math.ceil(this.#together / 2);
+  /** Adapts the number of requests that are sent together to the interval between this many responses. */
+  #adapt(interval: number, responses: number): void {
+    this.#interval += (interval - this.#interval) * Math.min(1, responses / averaged);
+    if (this.#interval > slowResponse) this.#together = Math.ceil(this.#together / 2);
     else if (!this.#hasFailed) this.#together = Math.min(this.#together + 1, this.#mostTogether);
   }
 
