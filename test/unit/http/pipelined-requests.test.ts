@@ -102,23 +102,6 @@ test('requests with the same etag, or with signals of their own, are not sent to
   expect(groups.map((group) => group.length)).toEqual([1, 1, 1, 1, 1, 1]);
 });
 
-test('requests that cannot be sent together get connections of their own at once', async () => {
-  let waiting = 0;
-  const { url } = await serve(answerAll, (all, socket) => {
-    waiting += 1;
-    // Responds only when all requests have arrived.
-    const answer = (): void => {
-      if (waiting === 16) answerAll(all, socket, 0);
-      else if (!socket.destroyed) setTimeout(answer, 5);
-    };
-    answer();
-  });
-  const listed = { etag: 'etag-a', size: contentOf('a').length };
-  const sender = createSender();
-  const all = Array.from({ length: 16 }, () => fetchObject(sender, url, 'a', { listed }));
-  expect(await Promise.all(all)).toEqual(all.map(() => wanted('a')));
-});
-
 test('a service that takes long for each request gets fewer together, until it is faster', async () => {
   let isSlow = true;
   const { url, groups } = await serve((all, socket, connection) => {
@@ -258,26 +241,42 @@ test('when no connection can be opened, each request fails with that error', asy
     expect((result as PromiseRejectedResult).reason).toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a connection that cannot be opened fails only the requests that it was for', async () => {
-  const { url } = await serve(answerAll);
+/** A proxy before the service; `begin` gets the functions that open and refuse each tunnel. */
+async function tunnel(url: string, begin: (accept: () => void, refuse: () => void) => void): Promise<Partial<SendOptions>> {
   const port = Number(new URL(url).port);
-  let tunnels = 0;
-  const proxy = createHttpServer().on('connect', (_, socket: Socket) => {
-    tunnels += 1;
+  const server = createHttpServer().on('connect', (_, socket: Socket) => {
     socket.on('error', () => undefined);
-    if (tunnels === 1) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
-    else {
+    const accept = (): void => {
       const target = connect(port, '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
       target.on('error', () => socket.destroy());
       socket.pipe(target).pipe(socket);
-    }
+    };
+    begin(accept, () => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  open.push(proxy);
-  const through = { url: new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`), variable: 'HTTP_PROXY' };
-  const sender = createSender({ proxy: through });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(server);
+  return { proxy: { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), variable: 'HTTP_PROXY' } };
+}
+
+test('a connection that cannot be opened fails only the requests that it was for', async () => {
+  const { url } = await serve(answerAll);
+  let tunnels = 0;
+  const sender = createSender(await tunnel(url, (accept, refuse) => ((tunnels += 1) === 1 ? refuse() : accept())));
   const results = await Promise.allSettled(names(64).map((name) => fetchObject(sender, url, name)));
   expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
+});
+
+test('requests that cannot be sent together open their connections at once', async () => {
+  const { url } = await serve(answerAll);
+  const held: (() => void)[] = [];
+  // Opens no tunnel before all have been asked for.
+  const through = await tunnel(url, (accept) => {
+    if (held.push(accept) === 16) for (const each of held) each();
+  });
+  const sender = createSender(through);
+  const listed = { etag: 'etag-a', size: contentOf('a').length };
+  const all = Array.from({ length: 16 }, () => fetchObject(sender, url, 'a', { listed }));
+  expect(await Promise.all(all)).toEqual(all.map(() => wanted('a')));
 });
 
 test('responses may arrive in any pieces, and connections may break anywhere', async () => {
