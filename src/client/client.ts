@@ -126,7 +126,8 @@ async function exchange(
   try {
     // Combining signals costs more than the rest of a small request.
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-    const response = await send({ ...outgoing, signal });
+    // A request with a time limit of its own does not wait for others.
+    const response = await send({ ...outgoing, signal, listed: limit ? undefined : outgoing.listed });
     trace?.({ kind: 'response', outgoing, response, milliseconds: now() - started });
     return limit ? { ...response, body: limit.watch(response.body) } : response;
   } catch (error) {

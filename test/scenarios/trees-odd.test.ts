@@ -20,6 +20,19 @@ test('sync sees another content of the same size and time', async () => {
   expect(readFileSync(join(user.home, 'same/b'), 'utf8')).toBe('one\n');
 });
 
+test.each(['--max-time 1h', '--bwlimit 100M', '-P 1', '-P 64', '--max-requests-per-second 1000'])(
+  'a tree of small files, some of them empty or the same, comes whole and silently with %s',
+  async (limit) => {
+    await user.shell('mkdir -p small; for n in $(seq 40); do echo $n > small/$n; done; touch small/empty; cp small/1 small/same');
+    await user.line('cloud stor put -r -q -T small small');
+    for (const line of ['get -r -T small got-small', 'sync stor:small synced-small']) {
+      const folder = line.split(' ').at(-1);
+      const { code, stderr } = await user.shell(`rm -rf ${folder}; cloud stor ${line} -q ${limit}; diff -r small ${folder}`);
+      expect([line, code, stderr]).toEqual([line, 0, '']);
+    }
+  },
+);
+
 test('get -r and sync leave a named pipe and a device where a file would come', async () => {
   await user.line('mkdir files; echo 1 > files/pipe; echo 2 > files/good; cloud stor put -r -q files files');
   await user.shell('mkdir -p got/files synced; mkfifo got/files/pipe synced/pipe');
