@@ -99,7 +99,7 @@ const groups = [
     'tree',
     'transfer/(abilities|close-body|inspect|manifest-name|precondition|retry)',
     'transfer/tree/(braces|folders|glob|headers|keep-tags|list|listing-check|metadata|role-tags|walk|wildcard)',
-    'transfer/local/(file-state|folders|named-pipe|partial-file|time|write-target)',
+    'transfer/local/(file-state|folders|named-pipe|partial-file|time|unfinished-name|write-target)',
     'transfer/upload/parts',
     'commands/stor/(headers|moment|names|paths)',
   ),

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, statSync, writeFileSync } from 'node:fs';
+import { batchText } from '../base/batches.ts';
 import { readClock } from '../base/clock.ts';
 import { isSystemError, LocalError } from '../base/errors.ts';
 import { withLock } from '../base/lock.ts';
@@ -136,8 +137,6 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   let [doneItems, doneBytes] = [0, 0];
   let last = readClock();
   let descriptor: number | undefined;
-  /** Lines that are written at the end of this turn of the event loop. */
-  let lines = '';
   let isClosed = false;
   let isDeleted = false;
 
@@ -151,15 +150,13 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   function saveNowAndThen(): void {
     if (!isClosed && readClock() - last > notePause) save();
   }
-  function writeLines(): void {
-    const written = lines;
-    lines = '';
-    if (written === '') return;
+  function append(text: string): void {
     tryToKeep(() => {
       descriptor ??= openToAppend(files.list);
-      writeFileSync(descriptor, written);
+      writeFileSync(descriptor, text);
     });
   }
+  const { add: addLine, flush: writeLines } = batchText(append);
   return {
     id: stored.id,
     isResumed,
@@ -176,8 +173,8 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
     find: (key) => listed.done.get(key),
     note: (key, version) => {
       if (isClosed) return;
-      if (lines === '') setImmediate(writeLines);
-      lines += printDone(key, version);
+      addLine(printDone(key, version));
+      setImmediate(writeLines);
     },
     add: (moreItems, moreBytes) => {
       doneItems += moreItems;

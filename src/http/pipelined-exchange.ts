@@ -9,7 +9,7 @@ import { printHeaders } from './request-writer.ts';
 import { ResponseParser, type ResponseHead } from './response-parser.ts';
 
 /** Milliseconds without a byte after which requests are no longer sent together; less with a short idle timeout. */
-const patience = 2000;
+const pipelineTimeout = 2000;
 
 /**
  * Several requests that are written together to one connection, and their responses, one after another (pipelining; RFC 9112, section
@@ -24,7 +24,7 @@ const patience = 2000;
 export class PipelinedExchange implements ConnectionUser {
   readonly #connection: Connection;
   readonly #requests: readonly PipelinedRequest[];
-  readonly #patience: number;
+  readonly #timeout: number;
   readonly #leave: (idleMs: number, outcome: Outcome) => void;
   readonly #signal: AbortSignal | undefined;
   /** Number of responses that have arrived. */
@@ -54,7 +54,7 @@ export class PipelinedExchange implements ConnectionUser {
   ) {
     this.#connection = connection;
     this.#requests = requests;
-    this.#patience = Math.min(patience, idleTimeout / 4);
+    this.#timeout = Math.min(pipelineTimeout, idleTimeout / 4);
     this.#leave = leave;
     this.#signal = requests[0]?.outgoing.signal;
     connection.assign(this);
@@ -65,7 +65,7 @@ export class PipelinedExchange implements ConnectionUser {
     if (this.#signal) stopOnAbort(this.#signal, this.#stop);
     try {
       connection.socket.write(requests.map(({ outgoing }) => printHeaders(outgoing)).join(''), 'latin1');
-      connection.expectResponse(this.#patience);
+      connection.expectResponse(this.#timeout);
     } catch {
       // Sent by itself, the request that cannot be written fails with this error.
       this.#end(0);
@@ -101,13 +101,13 @@ export class PipelinedExchange implements ConnectionUser {
     this.#head = head;
     this.#content = Buffer.allocUnsafeSlow(head.length);
     this.#filled = 0;
-    this.#connection.expectResponse(this.#patience);
+    this.#connection.expectResponse(this.#timeout);
   }
 
   #addContent(bytes: Uint8Array): void {
     this.#content.set(bytes, this.#filled);
     this.#filled += bytes.length;
-    this.#connection.expectResponse(this.#patience);
+    this.#connection.expectResponse(this.#timeout);
   }
 
   #completeResponse(rest: Uint8Array): void {

@@ -39,7 +39,9 @@ interface Connections {
   /** Waits for a connection until the signal aborts. */
   waitForOne(signal: AbortSignal | undefined): Promise<Connection>;
   release(connection: Connection): void;
-  /** Sends one request over a connection that nobody else uses. */
+  /** Sends one request over a connection of its own. */
+  sendAlone(outgoing: Outgoing): Promise<HttpResponse>;
+  /** The same over this connection, which nobody else uses. */
   sendOver(connection: Connection, outgoing: Outgoing): Promise<HttpResponse>;
   /** Sends several. */
   sendTogether(connection: Connection, requests: readonly PipelinedRequest[], leave: (outcome: Outcome) => void): void;
@@ -176,7 +178,7 @@ export class PipelinedRequests {
       this.#inProgress -= requests.length;
       if (unanswered.length > 0) this.#giveUp();
       else if (interval !== undefined) this.#adapt(interval, requests.length);
-      for (const request of unanswered) this.#sendAlone(request);
+      for (const { outgoing, resolve, reject } of unanswered) this.#connections.sendAlone(outgoing).then(resolve, reject);
       if (this.#waiting.length > 0) this.#schedule();
     });
   }
@@ -191,12 +193,5 @@ export class PipelinedRequests {
     this.#interval += (interval - this.#interval) * Math.min(1, responses / averaged);
     if (this.#interval > slowResponse) this.#together = Math.ceil(this.#together / 2);
     else if (!this.#hasFailed) this.#together = Math.min(this.#together + 1, this.#mostTogether);
-  }
-
-  #sendAlone({ outgoing, resolve, reject }: PipelinedRequest): void {
-    this.#connections
-      .waitForOne(outgoing.signal)
-      .then((connection) => this.#connections.sendOver(connection, outgoing))
-      .then(resolve, reject);
   }
 }

@@ -37,8 +37,13 @@ class Pool {
   }
 
   send(outgoing: Outgoing): Promise<HttpResponse> {
-    const { signal, listed } = outgoing;
+    const { listed } = outgoing;
     if (listed !== undefined && this.#pipelined.mayTakeNext()) return this.#pipelined.send(outgoing, listed);
+    return this.sendAlone(outgoing);
+  }
+
+  sendAlone(outgoing: Outgoing): Promise<HttpResponse> {
+    const { signal } = outgoing;
     const idle = signal?.aborted === true ? undefined : this.takeIdle();
     return idle ? this.sendOver(idle, outgoing) : this.waitForOne(signal).then((connection) => this.sendOver(connection, outgoing));
   }

@@ -76,19 +76,13 @@ async function copyTargets(
   const filter = await readFilter(invocation, options, options.recursive);
   const only = isOne && !options.recursive;
   const declare = (): Work => declareCopy('cp', options, targets);
-  return await runTransfers(
-    invocation,
-    options,
-    { only, bulk: !only, declare, optimizesLater: !only },
-    rowShape,
-    async function* (transfers) {
-      const nothing = { after: () => Promise.resolve(), onFolder: () => undefined, moves: false };
-      for await (const copied of copyAll(transfers, targets, { ...options, note, filter }, nothing)) {
-        if (!options.recursive) note(`${copied.from} -> ${copied.to}`);
-        yield copied;
-      }
-    },
-  );
+  return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+    const nothing = { after: () => Promise.resolve(), onFolder: () => undefined, moves: false };
+    for await (const copied of copyAll(transfers, targets, { ...options, note, filter }, nothing)) {
+      if (!options.recursive) note(`${copied.from} -> ${copied.to}`);
+      yield copied;
+    }
+  });
 }
 
 export const copy = command({

@@ -207,7 +207,7 @@ async function fetchFiles(
   return await runTransfers(
     invocation,
     options,
-    { only, bulk: !only, declare: () => declareGet(options, files), optimizesLater: !only },
+    { only, bulk: !only, declare: () => declareGet(options, files) },
     { columns: ['path', 'file', { key: 'size', as: 'size' }], id: 'file', fields: ['etag', 'mtime'] },
     async function* (transfers) {
       const { engine, tally } = transfers;

@@ -65,28 +65,22 @@ async function moveTargets(
   const { options, note, warn } = invocation;
   const only = await isSingleObject(invocation, targets);
   const declare = (): Work => declareCopy('mv', options, targets);
-  return await runTransfers(
-    invocation,
-    options,
-    { only, bulk: !only, declare, optimizesLater: !only },
-    rowShape,
-    async function* (transfers) {
-      const { engine, tally } = transfers;
-      const emptied: RemotePath[] = [];
-      const moving = {
-        after: (step: ObjectStep) => deleteMoved(engine, step),
-        onFolder: (path: RemotePath) => emptied.push(path),
-        moves: true,
-      };
-      const values = { ...options, note, ...movingTrees, tags: createTagKeeper(engine.storage, warn) };
-      for await (const copied of copyAll(transfers, targets, values, moving)) {
-        if (only) note(`${copied.from} -> ${copied.to}`);
-        yield copied;
-      }
-      if (tally.failed > 0) return;
-      for (const path of emptied.toReversed()) await tally.attempt(printRemotePath(path), () => removeEntry(engine, path));
-    },
-  );
+  return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+    const { engine, tally } = transfers;
+    const emptied: RemotePath[] = [];
+    const moving = {
+      after: (step: ObjectStep) => deleteMoved(engine, step),
+      onFolder: (path: RemotePath) => emptied.push(path),
+      moves: true,
+    };
+    const values = { ...options, note, ...movingTrees, tags: createTagKeeper(engine.storage, warn) };
+    for await (const copied of copyAll(transfers, targets, values, moving)) {
+      if (only) note(`${copied.from} -> ${copied.to}`);
+      yield copied;
+    }
+    if (tally.failed > 0) return;
+    for (const path of emptied.toReversed()) await tally.attempt(printRemotePath(path), () => removeEntry(engine, path));
+  });
 }
 
 export const move = command({

@@ -200,7 +200,7 @@ export const put = command({
     const skips = createSkips(invocation);
     const job = { files, place, isTree, links, filter, skips };
     if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, job, only));
-    const running = { only, bulk: !only, declare, optimizesLater: !only };
+    const running = { only, bulk: !only, declare };
     return await runTransfers(invocation, options, running, rowShape, async function* (transfers) {
       const { engine, tally } = transfers;
       const storing = createStoring(invocation, options);

@@ -30,8 +30,6 @@ interface TransferOptions {
   readonly command?: Context;
   /** True for one of many runs: prints no summary when there was nothing to do. */
   readonly isRepeated?: boolean;
-  /** True for many small transfers (`World.optimizeLater`). */
-  readonly optimizesLater?: boolean;
 }
 
 /** The error of an interruption, with the bytes that the next run can resume from, below the hint of `cause`. */
@@ -108,7 +106,7 @@ export async function runTransfer(
 export async function runTransfers(
   context: Context,
   values: Partial<TransferValues>,
-  { only, bulk, declare, command = context, isRepeated = false, optimizesLater = false }: TransferOptions,
+  { only, bulk, declare, command = context, isRepeated = false }: TransferOptions,
   shape: Omit<Records, 'kind' | 'rows'>,
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
@@ -125,7 +123,7 @@ export async function runTransfers(
     try {
       for await (const row of recordWork(recorder, !only || command.resumed !== undefined, tally, start)) {
         // Not earlier: V8 refuses the compiled code that was kept of modules which are loaded meanwhile.
-        if (optimizesLater && steps === 0) await context.world.optimizeLater?.();
+        if (!only && !isRepeated && steps === 0) await context.world.optimizeLater?.();
         recorder.count();
         steps += 1;
         yield row;

@@ -85,7 +85,7 @@ export async function runSync(
     options: { ...options, yes: true, watch: false },
     placed: [[printSide(from), printSide(to)]],
   });
-  const transfers = { only: false, bulk: true, declare, command: invocation, isRepeated, optimizesLater: !isRepeated };
+  const transfers = { only: false, bulk: true, declare, command: invocation, isRepeated };
   return await runTransfers(context, options, transfers, stepShape, async function* ({ engine, tally }) {
     if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
     if (!isThere && to.kind === 'local') makeFolders(to.root);

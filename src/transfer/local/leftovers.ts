@@ -2,7 +2,8 @@ import { lstatSync, readdirSync, rmSync, type Dirent } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../base/errors.ts';
 import { manifestName } from '../manifest-name.ts';
-import { isOwnUnfinished, sizeOfOwn, unfinishedName } from './partial-file.ts';
+import { isOwnUnfinished, sizeOfOwn } from './partial-file.ts';
+import { unfinishedName } from './unfinished-name.ts';
 
 /** Names of temporary files of manifests. */
 const unfinishedManifest = new RegExp(`^${manifestName.replaceAll('.', '\\.')}\\.[0-9a-f-]{36}$`);

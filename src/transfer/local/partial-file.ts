@@ -1,4 +1,3 @@
-import { createHash, randomFillSync } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -20,6 +19,7 @@ import { removeQuietly } from '../../base/private-files.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Processes } from '../engine.ts';
 import { isSameState, readState, type FileState } from './file-state.ts';
+import { beginOf, nameVersion, unfinishedName } from './unfinished-name.ts';
 
 /**
  * Temporary files that hold downloads until they are complete. Each process uses its own name for each file, so that two processes that
@@ -27,74 +27,8 @@ import { isSameState, readState, type FileState } from './file-state.ts';
  * can write to, a file with such a name may be theirs.
  */
 
-/** Temporary files of this program; never part of a tree. */
-export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})(?:\.(.+))?\.part$/s;
-
 /** Milliseconds without a write after which a file counts as abandoned even if its process seems to live: PIDs are reused. */
 const longestSilence = 600_000;
-
-/** Random bytes for future names: requesting a few takes as long as requesting many. */
-const entropy = Buffer.alloc(2048);
-let used = entropy.length;
-
-/** Returns this many random bytes in hexadecimal. */
-function randomHex(bytes: number): string {
-  if (used + bytes > entropy.length) {
-    randomFillSync(entropy);
-    used = 0;
-  }
-  used += bytes;
-  return entropy.toString('hex', used - bytes, used);
-}
-
-/** The prefix of the names of all unfinished files of one version of an object; the same for every run if the etag is known. */
-function nameVersion(name: string, etag: string | undefined): string {
-  if (etag === undefined) return `.cloud-${randomHex(10)}-`;
-  const id = createHash('sha256').update(`${name}\n${etag}`).digest('hex').slice(0, 20);
-  return `.cloud-${id}-`;
-}
-
-/** Bytes of the target's name that are part of the temporary name: short enough for the name limit of any file system. */
-const shownBytes = 60;
-
-/** The beginning of a name, cut between characters. */
-function beginOf(name: string): string {
-  if (Buffer.byteLength(name) <= shownBytes) return name;
-  let shown = '';
-  let length = 0;
-  for (const character of name) {
-    length += Buffer.byteLength(character);
-    if (length > shownBytes) break;
-    shown += character;
-  }
-  return shown;
-}
-
-/** The beginning of a temporary name, unique to this process. It contains a checksum, which names of other files practically never match. */
-function nameStart(name: string, etag: string | undefined, { own }: Processes): string {
-  const start = `${nameVersion(name, etag)}${own}-${randomHex(4)}`;
-  return `${start}${digestText(start)}`;
-}
-
-/**
- * A temporary name unique to this process that also shows the target's name.
- * @param etag absent if no later run can resume the file
- */
-export function nameUnfinished(file: string, etag: string | undefined, processes: Processes): string {
-  const name = basename(file);
-  return `${file.slice(0, file.length - name.length)}${nameStart(name, etag, processes)}.${beginOf(name)}.part`;
-}
-
-let briefName: string | undefined;
-
-/**
- * The same for a file that is created, written and renamed in one turn of the event loop: all such files have the same name, one after
- * another.
- */
-export function nameBriefly(file: string, processes: Processes): string {
-  briefName ??= `${nameStart('', undefined, processes)}.part`;
-  return `${file.slice(0, file.length - basename(file).length)}${briefName}`;
-}
 
 /** Size in bytes of an unfinished file of this user; 0 when it is missing, a link, or somebody else's. */
 export function sizeOfOwn(file: string): number {

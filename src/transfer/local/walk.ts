@@ -9,7 +9,8 @@ import { readState, type FileState } from './file-state.ts';
 import { createLinkReader, type LinkPolicy, type LinkReader, type LinkReason } from './links.ts';
 import { compareNames } from '../../base/order.ts';
 import { isManifest } from '../manifest-name.ts';
-import { isOwnUnfinished, unfinishedName } from './partial-file.ts';
+import { isOwnUnfinished } from './partial-file.ts';
+import { unfinishedName } from './unfinished-name.ts';
 
 /** An entry that a walk of a local tree visits. */
 export interface LocalVisit extends FileState {

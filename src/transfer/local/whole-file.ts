@@ -2,7 +2,8 @@ import { closeSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { removeQuietly } from '../../base/private-files.ts';
 import type { Engine } from '../engine.ts';
-import { createOwn, nameUnfinished } from './partial-file.ts';
+import { createOwn } from './partial-file.ts';
+import { nameUnfinished } from './unfinished-name.ts';
 import { findWriteTarget, writeStream } from './write-target.ts';
 
 /**
