@@ -2,6 +2,7 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure, type ConnectionOptions } from 'node:tls';
 import { locate, nameServer, openThrough, waitUntilOpen } from './proxy.ts';
 import type { Proxy, SendOptions } from './send.ts';
+import { TimeLimit } from './time-limit.ts';
 
 /** Milliseconds after which the service may close an idle connection. */
 export const maxIdleMs = 4000;
@@ -33,9 +34,7 @@ export class Connection {
   readonly isShared: boolean;
   #user: ConnectionUser | undefined;
   /** Kept for all requests: started again by each, and never stopped, because the user knows whether it still waits. */
-  #timer: NodeJS.Timeout | undefined;
-  /** Milliseconds of `#timer`. */
-  #period = 0;
+  #limit: TimeLimit | undefined;
 
   /** Listens once for all requests: adding and removing listeners for each costs more than parsing its response. */
   constructor(socket: Socket, isShared: boolean) {
@@ -45,7 +44,7 @@ export class Connection {
       .on('error', (error) => this.#user?.fail(error))
       .on('end', () => this.#user?.finish())
       .on('close', () => {
-        clearTimeout(this.#timer);
+        this.#limit?.end();
         this.#user?.close();
       });
   }
@@ -57,14 +56,13 @@ export class Connection {
 
   /** Calls `expire` after this many milliseconds, unless it is called again. */
   expectResponse(milliseconds: number): void {
-    if (this.#timer !== undefined && this.#period === milliseconds) {
-      this.#timer.refresh();
+    if (this.#limit?.milliseconds === milliseconds) {
+      this.#limit.restart();
       return;
     }
-    clearTimeout(this.#timer);
-    this.#period = milliseconds;
+    this.#limit?.end();
     // The socket keeps the process running while a response is awaited.
-    this.#timer = setTimeout(() => this.#user?.expire(), milliseconds).unref();
+    this.#limit = new TimeLimit(milliseconds, () => this.#user?.expire()).unref();
   }
 
   /** Passes bytes on; returns false to apply back-pressure. */

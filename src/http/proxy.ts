@@ -3,6 +3,7 @@ import { connect as connectSecure } from 'node:tls';
 import { NetworkError, quietly, UsageError } from '../base/errors.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
 import type { Proxy, SendOptions } from './send.ts';
+import { TimeLimit } from './time-limit.ts';
 
 /** Tunnels through an HTTP proxy given in the environment. The proxy sees the host name and encrypted bytes. */
 
@@ -120,15 +121,15 @@ export function nameServer(host: string): string {
 /** Waits until a socket is connected. */
 export function waitUntilOpen(socket: Socket, event: 'connect' | 'secureConnect', connectTimeout: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
+    const limit = new TimeLimit(connectTimeout, () => socket.destroy(createFailure('ETIMEDOUT', 'connecting')));
     // This listener stays: errors of an idle connection are reported by the next request on it.
     socket.on('error', reject);
     socket.once('close', () => {
-      clearTimeout(timer);
+      limit.end();
       reject(createFailure('ECONNRESET', 'closed'));
     });
     socket.once(event, () => {
-      clearTimeout(timer);
+      limit.end();
       resolve();
     });
   });
@@ -146,7 +147,7 @@ function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions
     const socket = connectProxy(proxy);
     let received = Buffer.alloc(0);
     const settle = (end: () => void): void => {
-      clearTimeout(timer);
+      limit.end();
       socket.off('data', read).off('error', fail).off('close', close);
       end();
     };
@@ -156,7 +157,7 @@ function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions
         reject(error instanceof NetworkError ? error : (blame(proxy, error) as Error));
       });
     const close = (): void => fail(createFailure('ECONNRESET', 'closed'));
-    const timer = setTimeout(() => fail(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
+    const limit = new TimeLimit(connectTimeout, () => fail(createFailure('ETIMEDOUT', 'connecting')));
     function read(bytes: Buffer): void {
       received = Buffer.concat([received, bytes]);
       try {

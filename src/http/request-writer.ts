@@ -3,6 +3,7 @@ import type { Body } from '../api/message.ts';
 import { NetworkError, UsageError } from '../base/errors.ts';
 import type { Outgoing } from './send.ts';
 import { isFieldValue, isToken } from './syntax.ts';
+import { readLostTime } from './time-limit.ts';
 
 /** Bodies up to this size are sent in one write with the headers, bytes. */
 const smallBody = 64 * 1024;
@@ -67,12 +68,18 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
   /** Waits until the connection accepts more bytes, or the exchange has ended. */
   function drain(): Promise<void> {
     return new Promise((resolve) => {
+      let lost = readLostTime();
+      const check = (): void => {
+        if (readLostTime() === lost) return failIdle();
+        lost = readLostTime();
+        socket.setTimeout(idleTimeout);
+      };
       const go = (): void => {
-        socket.setTimeout(0).off('timeout', failIdle).off('drain', go).off('close', go);
+        socket.setTimeout(0).off('timeout', check).off('drain', go).off('close', go);
         wakeWriter = undefined;
         resolve();
       };
-      socket.setTimeout(idleTimeout).on('timeout', failIdle);
+      socket.setTimeout(idleTimeout).on('timeout', check);
       socket.on('drain', go).on('close', go);
       wakeWriter = go;
     });

@@ -1,3 +1,5 @@
+import { TimeLimit } from './time-limit.ts';
+
 /**
  * Passes through the chunks of a body. `giveUp` is called when no chunk arrives for this many milliseconds, even if other bytes do: endless
  * chunk sizes and trailers count as silence too. Time in which the reader does not request a chunk does not count.
@@ -8,17 +10,17 @@ export async function* watchSilence(
   giveUp: () => void,
 ): AsyncGenerator<Uint8Array> {
   let isWaiting = true;
-  const timer = setTimeout(() => {
+  const limit = new TimeLimit(milliseconds, () => {
     if (isWaiting) giveUp();
-  }, milliseconds);
+  });
   try {
     for await (const chunk of chunks) {
       isWaiting = false;
       yield chunk;
       isWaiting = true;
-      timer.refresh();
+      limit.restart();
     }
   } finally {
-    clearTimeout(timer);
+    limit.end();
   }
 }

@@ -6,6 +6,7 @@ import { toNetworkError } from './network-error.ts';
 import { PipelinedExchange } from './pipelined-exchange.ts';
 import { PipelinedRequests, type Outcome, type PipelinedRequest } from './pipelined-requests.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
+import { watchClock } from './time-limit.ts';
 
 /** An idle connection. */
 interface Idle {
@@ -136,6 +137,7 @@ class Pool {
  * matters for commands with few requests.
  */
 export function createSocketSender(options: SendOptions): Sender {
+  watchClock();
   const pools = new Map<string, Pool>();
   const sockets = new Set<Socket>();
   let isClosed = false;

@@ -1,4 +1,3 @@
-import { readClock } from '../base/clock.ts';
 import type { Paths } from '../config/paths.ts';
 import { naming } from '../base/error-copies.ts';
 import { readFlag, type Sourced, type Sources } from '../config/settings.ts';
@@ -9,6 +8,7 @@ import { readUserFile, UntrustedFile } from '../base/private-files.ts';
 import type { World } from '../base/world.ts';
 import { isLoopback } from '../client/client.ts';
 import { SilenceGuard } from '../http/silent-service.ts';
+import { readRunningClock } from '../http/time-limit.ts';
 import { findProxy } from '../http/proxy.ts';
 import type { Sender, SendOptions, SessionMemory } from '../http/send.ts';
 import { parseLimit } from '../output/units.ts';
@@ -123,7 +123,7 @@ export class Senders {
 
   /** Fails all requests to a silent service, for all clients. */
   guard({ origin }: URL): SilenceGuard {
-    const guard = this.#guards.get(origin) ?? new SilenceGuard(readIdleTimeout(this.#options.settings()), readClock);
+    const guard = this.#guards.get(origin) ?? new SilenceGuard(readIdleTimeout(this.#options.settings()), readRunningClock);
     this.#guards.set(origin, guard);
     return guard;
   }

@@ -74,7 +74,7 @@ export const scripting: Guide = {
     {
       title: 'Time limits',
       blocks: [
-        '`--timeout` limits the time without data from the service, `--max-time` the duration of a request, and `--retries` the number of retries where a retry is safe. After a timeout a request is not retried, and the command fails. Requests that may have been carried out are retried only if repeating them does no harm.',
+        '`--timeout` limits the time without data from the service, `--max-time` the duration of a request, and `--retries` the number of retries where a retry is safe. Time for which the command was stopped (Ctrl-Z), or the computer slept, does not count towards `--timeout`. After a timeout a request is not retried, and the command fails. Requests that may have been carried out are retried only if repeating them does no harm.',
         { lines: ['cloud ping --timeout 5s --retries 0'] },
       ],
     },
