@@ -70,8 +70,9 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
     return new Promise((resolve) => {
       let lost = readLostTime();
       const check = (): void => {
-        if (readLostTime() === lost) return failIdle();
+        const before = lost;
         lost = readLostTime();
+        if (lost === before) return failIdle();
         socket.setTimeout(idleTimeout);
       };
       const go = (): void => {
