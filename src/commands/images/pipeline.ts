@@ -2,7 +2,7 @@ import type { Image } from '../../api/resources.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { duration, flag, one, text } from '../../cli/parameters.ts';
 import { checkInterrupted, isMissing, LocalError, unlessMissing, UsageError } from '../../base/errors.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { waitForState } from './creation.ts';
 import { checkInstance, imageOptions, readFields } from './settable-fields.ts';

@@ -3,7 +3,7 @@ import { duration, flag, some } from '../../cli/parameters.ts';
 import { spin } from '../../cli/wait.ts';
 import { InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import { bytes, record, records, type Output } from '../../output/kinds.ts';
 import { readContents } from './contents.ts';
 import { createJob } from './create.ts';

@@ -1,7 +1,8 @@
 import type { AnyCommand, Command, Context } from '../../cli/command.ts';
 import { runCommand } from '../../cli/plain-line.ts';
 import { isMissing, LocalError, UsageError } from '../../base/errors.ts';
-import type { Entry, Unfinished } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
+import type { Unfinished } from '../../config/journal.ts';
 import { resumable } from './table.ts';
 
 /** Loopback hosts: a service that was restarted there may have another port. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';

@@ -1,7 +1,7 @@
 import { assertCopied, findSameObject, linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import { runPool } from '../../base/parallel.ts';
 import { planSources, type ObjectStep, type Planning, type Step } from './copy-plan.ts';
 import { explainParent, leaveExisting } from './paths.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import { flag, text, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, readTargetPath, type RemotePath } from '../../transfer/path.ts';

@@ -1,5 +1,5 @@
 import { lstatSync, type BigIntStats } from 'node:fs';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import type { Fetched } from '../../transfer/download/write-object.ts';

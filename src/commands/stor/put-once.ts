@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { ApiError } from '../../base/errors.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Placed, Work } from '../../config/journal-file.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import { withHint } from '../../base/error-copies.ts';
 import { checkInterrupted, InterruptedError, isOfAccess, NetworkError, PartialError } from '../../base/errors.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../base/monitor.ts';
 import { mayPass } from '../../transfer/retry.ts';

@@ -6,7 +6,7 @@ import { withHint } from '../../base/error-copies.ts';
 import { ApiError, LocalError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { type Row } from '../../output/kinds.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { silent, type Engine } from '../../transfer/engine.ts';
 import { isRootDirectory, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';

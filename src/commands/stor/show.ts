@@ -2,7 +2,7 @@ import { formatSize } from '../../output/units.ts';
 import type { Context } from '../../cli/command.ts';
 import { records, type Output, type Row, type Records } from '../../output/kinds.ts';
 import { monitorTransfers } from './monitor.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { InterruptedError } from '../../base/errors.ts';
 import { createRecorder, recordOne, recordWork } from './recorder.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../base/errors.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import type { Entry } from '../../config/journal.ts';
+import type { Entry } from '../../config/journal-entry.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { InterruptedError } from '../../../src/base/errors.ts';
 import { createRecorder, recordOne } from '../../../src/commands/stor/recorder.ts';
-import type { Entry, Journal } from '../../../src/config/journal.ts';
+import type { Entry } from '../../../src/config/journal-entry.ts';
+import type { Journal } from '../../../src/config/journal.ts';
 import { silent } from '../../../src/transfer/engine.ts';
 
 test.each([

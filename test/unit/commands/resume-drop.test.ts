@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Context } from '../../../src/cli/command.ts';
 import { cleanService } from '../../../src/commands/resume/drop.ts';
-import type { Entry, Unfinished } from '../../../src/config/journal.ts';
+import type { Entry } from '../../../src/config/journal-entry.ts';
+import type { Unfinished } from '../../../src/config/journal.ts';
 
 test('parts of a copy to the service of another profile are deleted at that service', async () => {
   const own = { target: '/jill/stor/large', pid: 7, partsDirectory: '/jill/uploads/abc/abcdef' };
