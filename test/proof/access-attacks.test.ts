@@ -150,6 +150,17 @@ test('200,000 inputs that fail, in a request of 400 KB, hold nobody up and are a
   });
 });
 
+test('bodies of refused requests are not kept: neither what was read from them nor what a message repeats', async () => {
+  const depth = 200_000;
+  const nested = `{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const repeated = JSON.stringify({ name: 'crowd', members: ['a'.repeat(depth * 2)] });
+  const headers = { 'content-type': 'application/json' };
+  for (const body of repeat(scale(120, 1000), (index) => (index % 2 === 0 ? nested : repeated))) {
+    const response = await attacker.send('compute', 'POST', '/my/roles', { body: Buffer.from(body), headers });
+    expect([response.status, response.bytes.length < 1000]).toEqual([409, true]);
+  }
+});
+
 describe('keys that are expensive to verify with', () => {
   /** A request that anybody can make: its signature is of no key. */
   function sendForged(keyName: string): Promise<number> {

@@ -15,13 +15,27 @@ async function openDebugger(pid: number, logFile: string): Promise<string> {
   throw new Error(`process ${pid} opened no debugger`);
 }
 
-/** Lets a service collect what it does not need any more, which V8 does some time later by itself. */
-export async function collectGarbage(pid: number, logFile: string): Promise<void> {
+/** What the debugger of a process answers to a command. */
+async function command(pid: number, logFile: string, method: string, params = {}): Promise<unknown> {
   const socket = new WebSocket(await openDebugger(pid, logFile));
-  await new Promise<void>((resolve, reject) => {
+  const answered = await new Promise<string>((resolve, reject) => {
     socket.addEventListener('error', () => reject(new Error('the debugger does not answer')));
-    socket.addEventListener('open', () => socket.send('{"id":1,"method":"HeapProfiler.collectGarbage"}'));
-    socket.addEventListener('message', () => resolve());
+    socket.addEventListener('open', () => socket.send(JSON.stringify({ id: 1, method, params })));
+    socket.addEventListener('message', ({ data }) => resolve(String(data)));
   });
   socket.close();
+  return JSON.parse(answered);
+}
+
+/** Lets a service collect what it does not need any more, which V8 does some time later by itself. */
+export async function collectGarbage(pid: number, logFile: string): Promise<void> {
+  await command(pid, logFile, 'HeapProfiler.collectGarbage');
+}
+
+/** Bytes of the objects and buffers that a service refers to, whatever V8 and the allocator have reserved besides. */
+export async function readLiveMemory(pid: number, logFile: string): Promise<number> {
+  await collectGarbage(pid, logFile);
+  const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())';
+  const answered = await command(pid, logFile, 'Runtime.evaluate', { expression });
+  return (answered as { result: { result: { value: number } } }).result.result.value;
 }

@@ -7,6 +7,10 @@ import type { ApiError } from '../../base/errors.ts';
 import type { DueFault } from '../faults/rules.ts';
 import type { Connection } from './handler.ts';
 import { showAddress } from './request-log.ts';
+import { cutInput } from './response.ts';
+
+/** What the record tells about the error of a request: its code, the message that the client got, and the reason that it did not get. */
+type RememberedError = Pick<RecordedRequest, 'code' | 'message' | 'reason'>;
 
 /**
  * The record of a request: one object of values that exist anyway, so that it costs next to nothing; text is formatted when it is
@@ -24,7 +28,7 @@ interface Remembered extends Readonly<Pick<Request, 'method' | 'target'> & Pick<
   readonly requestId: string;
   readonly status: number;
   readonly duration: number;
-  readonly refusal: ApiError | undefined;
+  readonly error: RememberedError | undefined;
   readonly faults: readonly DueFault[] | undefined;
 }
 
@@ -38,6 +42,9 @@ export interface RequestMemory {
 /** Maximum number of recorded requests. */
 const mostRequests = 1000;
 
+/** Characters that are kept of a target that was too large. */
+const targetLimit = 1024;
+
 /** Headers that curl sets itself. */
 const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect']);
 
@@ -50,7 +57,7 @@ function writeCurl({ method, target, headers, service, hasBody }: Remembered, ur
 }
 
 function show(id: number, remembered: Remembered, urls: Readonly<Record<ServiceName, string>>): RecordedRequest {
-  const { at, service, method, target, operation, caller, requestId, status, duration, refusal, faults } = remembered;
+  const { at, service, method, target, operation, caller, requestId, status, duration, error, faults } = remembered;
   return {
     id,
     time: new Date(at).toISOString(),
@@ -63,16 +70,20 @@ function show(id: number, remembered: Remembered, urls: Readonly<Record<ServiceN
     caller,
     address: showAddress(remembered),
     requestId,
-    ...(refusal !== undefined && { code: refusal.code, message: refusal.message }),
-    ...(refusal?.hint !== undefined && { reason: refusal.hint }),
+    ...error,
     ...(faults !== undefined && { faults: faults.map(({ label }) => label) }),
     curl: writeCurl(remembered, urls),
   };
 }
 
-/** The beginning of a long target, copied: a substring would keep the whole target in memory. */
-function shorten(target: string): string {
-  return Buffer.from(target.slice(0, 1024)).toString();
+/** A text of its own: a substring, or a text put together from substrings, keeps in memory the whole text that it is from. */
+function copy(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** What is kept of an error. The error itself would keep what its stack refers to: the inputs of the request, as large as its body. */
+export function rememberError({ code, message, hint }: ApiError): RememberedError {
+  return { code, message: copy(cutInput(message)), ...(hint !== undefined && { reason: copy(hint) }) };
 }
 
 /**
@@ -94,7 +105,7 @@ export function createRequestMemory(): RequestMemory {
       const isTooLarge = request.status === 414 || request.status === 431;
       if (!isTooLarge) latest = shareHeaders(request.headers, latest);
       remembered[count % mostRequests] = isTooLarge
-        ? { ...request, target: shorten(request.target), headers: {} }
+        ? { ...request, target: copy(request.target.slice(0, targetLimit)), headers: {} }
         : { ...request, headers: latest };
       count += 1;
     },

@@ -90,7 +90,7 @@ const pathLimit = 1024;
 const messageLimit = 2000;
 
 /** Truncates long words and quotations of a message, which come from input. */
-function cutInput(message: string): string {
+export function cutInput(message: string): string {
   const cut = message.slice(0, 1_000_000).replaceAll(/"[^"]*"|[^\s"]+/gu, (input) => {
     const limit = input.startsWith('/') ? pathLimit : inputLimit;
     return input.length > limit ? `${input.slice(0, limit)}...${input.startsWith('"') ? '"' : ''}` : input;

@@ -15,6 +15,7 @@ import { beginExchange, type Exchange } from './exchange.ts';
 import type { Connection } from './handler.ts';
 import { createMatcher } from './match.ts';
 import { createGoneError } from './incoming.ts';
+import { rememberError } from './recorded-requests.ts';
 import { createRequestLog, showAddress, showCaller } from './request-log.ts';
 import { observeEnd } from './request-observer.ts';
 import { dropBody, ServiceUnavailable, writeError } from './response.ts';
@@ -74,7 +75,7 @@ function remember<T extends Operations>(
     requestId,
     status,
     duration: performance.now() - started,
-    refusal,
+    error: refusal && rememberError(refusal),
     faults: injection?.due,
   });
 }

@@ -20,7 +20,7 @@ function record(headers: readonly Headers[], query = ''): string[] {
       requestId: String(number),
       status: each['status'] === '431' ? 431 : 200,
       duration: 1,
-      refusal: undefined,
+      error: undefined,
       faults: undefined,
     });
   return memory.list(0, false, urls).requests.map(({ curl }) => curl);
