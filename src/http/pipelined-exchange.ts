@@ -1,5 +1,4 @@
 import { WholeBody } from '../api/message.ts';
-import { readClock } from '../base/clock.ts';
 import { ignoreAbort, stopOnAbort } from './abort.ts';
 import type { Connection, ConnectionUser } from './connection.ts';
 import { readIdleMs } from './exchange.ts';
@@ -10,6 +9,11 @@ import { ResponseParser, type ResponseHead } from './response-parser.ts';
 
 /** Milliseconds without a byte after which requests are no longer sent together; less with a short idle timeout. */
 const pipelineTimeout = 2000;
+
+/** Milliseconds that this process has had nothing to do. */
+function readWaited(): number {
+  return performance.eventLoopUtilization().idle;
+}
 
 /**
  * Several requests that are written together to one connection, and their responses, one after another (pipelining; RFC 9112, section
@@ -29,8 +33,8 @@ export class PipelinedExchange implements ConnectionUser {
   readonly #signal: AbortSignal | undefined;
   /** Number of responses that have arrived. */
   #arrived = 0;
-  /** When the first response was complete, milliseconds. */
-  #firstAt = 0;
+  /** Milliseconds that this process had waited when the first response was complete. */
+  #waitedBefore = 0;
   /** Parses the next response; absent before its first byte. */
   #parser: ResponseParser | undefined;
   #head: ResponseHead | undefined;
@@ -114,7 +118,7 @@ export class PipelinedExchange implements ConnectionUser {
     const head = this.#head;
     if (head === undefined) return;
     this.#requests[this.#arrived]?.resolve({ status: head.status, headers: head.headers, body: new WholeBody(this.#content) });
-    if (this.#arrived === 0) this.#firstAt = readClock();
+    if (this.#arrived === 0) this.#waitedBefore = readWaited();
     this.#arrived += 1;
     this.#parser = undefined;
     this.#rest = rest;
@@ -128,8 +132,8 @@ export class PipelinedExchange implements ConnectionUser {
     this.#connection.assign(undefined);
     if (this.#signal) ignoreAbort(this.#signal, this.#stop);
     if (idleMs === 0) this.#connection.socket.destroy();
-    const interval = this.#arrived > 1 ? (readClock() - this.#firstAt) / (this.#arrived - 1) : undefined;
-    this.#leave(idleMs, { unanswered, interval });
+    const waited = this.#arrived > 1 ? (readWaited() - this.#waitedBefore) / (this.#arrived - 1) : undefined;
+    this.#leave(idleMs, { unanswered, waited });
   }
 
   /** Fails the requests without a response: they are not sent again. */

@@ -14,12 +14,13 @@ export interface PipelinedRequest {
 const mostTogether = 8;
 
 /**
- * Milliseconds from one response to the next above which fewer requests are sent together. Services handle the requests of a connection one
- * after another: one that takes long for each is faster with more connections.
+ * Milliseconds of waiting for a response above which fewer requests are sent together. Services handle the requests of a connection one
+ * after another: one that takes long for each is faster with more connections. The time in which this process is busy does not count, or a
+ * slow disk would be taken for a slow service.
  */
-const slowResponse = 1;
+const slowResponse = 0.3;
 
-/** Number of responses over which their intervals are averaged: a service that another program delays for once is not slow. */
+/** Number of responses over which their waits are averaged: a service that another program delays for once is not slow. */
 const averaged = 32;
 
 /** Number of requests that are sent one by one before two are sent together again, to see whether the service is faster now. */
@@ -29,8 +30,8 @@ const singlesBeforeTrial = 128;
 export interface Outcome {
   /** Those that are to be sent again. */
   readonly unanswered: readonly PipelinedRequest[];
-  /** Milliseconds from one response to the next, on average; undefined with fewer than two. */
-  readonly interval: number | undefined;
+  /** Milliseconds in which this process had nothing to do from one response to the next, on average; undefined with fewer than two. */
+  readonly waited: number | undefined;
 }
 
 /** The connections to one host. */
@@ -57,8 +58,8 @@ export class PipelinedRequests {
   readonly #mostTogether: number;
   /** Number of requests to be sent together. */
   #together: number;
-  /** Milliseconds from one response to the next, averaged. */
-  #interval = 0;
+  /** Milliseconds of waiting for a response, averaged. */
+  #waited = 0;
   /** Number of requests since the last that were sent together. */
   #singles = 0;
   #hasFailed = false;
@@ -83,7 +84,7 @@ export class PipelinedRequests {
     this.#singles += 1;
     if (this.#hasFailed || this.#mostTogether === 1 || this.#singles < singlesBeforeTrial) return false;
     this.#singles = 0;
-    this.#interval = slowResponse;
+    this.#waited = slowResponse;
     this.#together = 2;
     return true;
   }
@@ -173,11 +174,11 @@ export class PipelinedRequests {
     }
     this.#inUse += 1;
     this.#inProgress += requests.length;
-    this.#connections.sendTogether(connection, requests, ({ unanswered, interval }) => {
+    this.#connections.sendTogether(connection, requests, ({ unanswered, waited }) => {
       this.#inUse -= 1;
       this.#inProgress -= requests.length;
       if (unanswered.length > 0) this.#giveUp();
-      else if (interval !== undefined) this.#adapt(interval, requests.length);
+      else if (waited !== undefined) this.#adapt(waited, requests.length);
       for (const { outgoing, resolve, reject } of unanswered) this.#connections.sendAlone(outgoing).then(resolve, reject);
       if (this.#waiting.length > 0) this.#schedule();
     });
@@ -188,10 +189,10 @@ export class PipelinedRequests {
     this.#together = 1;
   }
 
-  /** Adapts the number of requests that are sent together to the interval between this many responses. */
-  #adapt(interval: number, responses: number): void {
-    this.#interval += (interval - this.#interval) * Math.min(1, responses / averaged);
-    if (this.#interval > slowResponse) this.#together = Math.ceil(this.#together / 2);
+  /** Adapts the number of requests that are sent together to the wait for each of this many responses. */
+  #adapt(waited: number, responses: number): void {
+    this.#waited += (waited - this.#waited) * Math.min(1, responses / averaged);
+    if (this.#waited > slowResponse) this.#together = Math.ceil(this.#together / 2);
     else if (!this.#hasFailed) this.#together = Math.min(this.#together + 1, this.#mostTogether);
   }
 }

@@ -1,13 +1,16 @@
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, Socket, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { WholeBody, type HttpResponse } from '../../../src/api/message.ts';
 import { Connection } from '../../../src/http/connection.ts';
+import { PipelinedExchange } from '../../../src/http/pipelined-exchange.ts';
 import { PipelinedRequests } from '../../../src/http/pipelined-requests.ts';
 import type { Outgoing } from '../../../src/http/send.ts';
 
-/** Makes rounds of 16 requests to a service whose responses have these milliseconds between them; the size of the groups of each round. */
-async function measureGroups(intervals: readonly number[]): Promise<number[][]> {
-  let interval = 0;
+/** Makes rounds of 16 requests to a service for whose responses these milliseconds are waited; the size of the groups of each round. */
+async function measureGroups(waits: readonly number[]): Promise<number[][]> {
+  let waited = 0;
   let groups: number[] = [];
   const response: HttpResponse = { status: 200, headers: {}, body: new WholeBody(Buffer.alloc(0)) };
   const sendOne = (): Promise<HttpResponse> => {
@@ -24,13 +27,13 @@ async function measureGroups(intervals: readonly number[]): Promise<number[][]> 
       sendTogether: (_, all, leave) => {
         groups.push(all.length);
         for (const { resolve } of all) resolve(response);
-        leave({ unanswered: [], interval });
+        leave({ unanswered: [], waited });
       },
     },
     18,
   );
   const rounds: number[][] = [];
-  for (interval of intervals) {
+  for (waited of waits) {
     groups = [];
     const send = (name: string): Promise<HttpResponse> => {
       const outgoing: Outgoing = { method: 'GET', url: new URL(`http://127.0.0.1/${name}`), headers: {} };
@@ -50,5 +53,38 @@ test('the number of requests that share a connection follows the time of the ser
   expect(rounds[9]).toEqual([2, 3, 4, 5, 2]);
   expect(largest.slice(10).every((size) => size === 8)).toBe(true);
   // A service that is slower for a few responses is not slow.
-  expect(await measureGroups([0, 1.8, 0, 1.8])).toEqual(Array.from({ length: 4 }, () => [8, 8]));
+  expect(await measureGroups([0, 0.5, 0, 0.5])).toEqual(Array.from({ length: 4 }, () => [8, 8]));
+});
+
+/** Receives two responses on one connection, with something between them; the milliseconds that count as waiting. */
+async function measureWait(between: () => Promise<void> | void): Promise<number | undefined> {
+  const server = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  await once(socket, 'connect');
+  let waited: number | undefined;
+  const requests = ['a', 'b'].map((etag) => ({
+    outgoing: { method: 'GET', url: new URL(`http://127.0.0.1/${etag}`), headers: {} },
+    listed: { etag, size: 0 },
+    resolve: () => undefined,
+    reject: () => undefined,
+  }));
+  const exchange = new PipelinedExchange(new Connection(socket, false), requests, 60_000, (_, outcome) => {
+    waited = outcome.waited;
+  });
+  const receive = (etag: string): boolean => exchange.receive(Buffer.from(`HTTP/1.1 200 OK\r\nETag: ${etag}\r\nContent-Length: 0\r\n\r\n`));
+  receive('a');
+  await between();
+  receive('b');
+  socket.destroy();
+  server.close();
+  return waited;
+}
+
+test('the time in which this process is busy is not taken for the time of the service', async () => {
+  const block = (): void => {
+    for (const until = performance.now() + 20; performance.now() < until;);
+  };
+  expect(await measureWait(block)).toBe(0);
+  expect(await measureWait(() => sleep(20))).toBeGreaterThan(5);
 });
