@@ -19,12 +19,13 @@ export function explainDatabase(dir: string, error: unknown): unknown {
   return isDamage && error instanceof Error ? new DamagedDatabase(dir, error.message, error) : error;
 }
 
-/** Does work on a database that is going to be replaced: whether it is damaged does not matter. */
-export async function ignoreDamage(dir: string, work: () => Promise<unknown>): Promise<void> {
+/** Does work on a database that is going to be replaced; undefined if that is damaged, which does not matter. */
+export async function ignoreDamage<T>(dir: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
-    await work();
+    return await work();
   } catch (error) {
     const explained = explainDatabase(dir, error);
     if (!(explained instanceof DamagedDatabase)) throw explained;
+    return undefined;
   }
 }

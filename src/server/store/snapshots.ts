@@ -8,6 +8,7 @@ import { NotFoundError, quietly, unlessAbsent, unlessNoEntry, UsageError } from 
 import { isRecord } from '../../base/is-record.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { removeFolder } from '../../base/remove-folder.ts';
+import { undoOnFailure } from '../../base/undo-on-failure.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
 import { DamagedDatabase, explainDatabase, ignoreDamage } from './damaged-database.ts';
 import { openStore, type FileStore } from './open.ts';
@@ -146,16 +147,20 @@ export async function copySnapshot(dataDir: string, name: string, target: string
  */
 export async function restoreAtRest(dataDir: string, name: string): Promise<void> {
   findSnapshot(dataDir, name);
-  // Detects whether another process has the database open, and empties its log.
-  await ignoreDamage(dataDir, async () => (await openStore(dataDir)).close());
-  const folder = makeUnfinished(dataDir);
-  try {
-    await copySnapshot(dataDir, name, folder, { contents: true });
-    await foldDatabase(folder);
-    await linkContents(folder, dataDir);
-    copyKeys(folder, dataDir);
-    replaceDatabase(folder, dataDir);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  // Open until the snapshot is copied: a service that started meanwhile would go on writing to the database that is replaced.
+  const held = await ignoreDamage(dataDir, () => openStore(dataDir));
+  const close = (): Promise<void> => ignoreDamage(dataDir, async () => held?.close());
+  await undoOnFailure(close, async () => {
+    const folder = makeUnfinished(dataDir);
+    try {
+      await copySnapshot(dataDir, name, folder, { contents: true });
+      await foldDatabase(folder);
+      await linkContents(folder, dataDir);
+      copyKeys(folder, dataDir);
+      await close();
+      replaceDatabase(folder, dataDir);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 }
