@@ -71,7 +71,7 @@ test('300 silent connections against a limit of 256 descriptors: others are serv
     /reset|refused/u,
   );
   for (const socket of silent) socket.destroy();
-  expect(await ping(local.computeUrl)).toBeLessThan(1000);
+  await expect.poll(() => ping(local.computeUrl)).toBeLessThan(1000);
   await expectLoadBack(local, before);
   const logged = await user.shell(`cloud local logs --data ${local.dataDir}`);
   expect(logged.stdout).toMatch(/limit connections reached .*: closed \d+ idle connections/u);
@@ -159,7 +159,7 @@ describe('local stop ends the service', () => {
     process.kill(local.pid, 'SIGSTOP');
     expect(await stop()).toBe(`Killed process ${local.pid}, which did not end in time\n`);
     await start();
-    expect(await ping(local.computeUrl)).toBeLessThan(1000);
+    await expect.poll(() => ping(local.computeUrl)).toBeLessThan(1000);
   });
 
   test('whose run file is gone: it is known by its database', { timeout: 60_000 }, async () => {
