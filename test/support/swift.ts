@@ -40,7 +40,7 @@ recon_cache_path = ${folder}
 
 function describeProxy(cache: number): string {
   return `[pipeline:main]
-pipeline = catch_errors cache s3api tempauth slo dlo proxy-server
+pipeline = catch_errors cache s3api tempauth container_quotas slo dlo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
@@ -58,6 +58,8 @@ check_bucket_owner = false
 [filter:tempauth]
 use = egg:swift#tempauth
 user_cloud_cloud = ${secretAccessKey} .admin
+[filter:container_quotas]
+use = egg:swift#container_quotas
 [filter:slo]
 use = egg:swift#slo
 [filter:dlo]
@@ -78,8 +80,25 @@ for at, kind in enumerate(${JSON.stringify(kinds)}):
     builder.get_ring().save(kind + '.ring.gz')
 `;
 
+export interface TestSwift extends TestS3 {
+  /** Limits the bytes of a bucket from now on; what has been counted so far is counted again. */
+  limitBytes(bucket: string, bytes: number): Promise<void>;
+}
+
+/** Changes the properties of a bucket, which the S3 interface cannot. */
+async function post(endpoint: string, bucket: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  const login = { 'x-auth-user': accessKeyId, 'x-auth-key': secretAccessKey };
+  const opened = await fetch(`${endpoint}/auth/v1.0`, { headers: login });
+  const token = opened.headers.get('x-auth-token') ?? '';
+  const changed = await fetch(`${opened.headers.get('x-storage-url')}/${bucket}`, {
+    method: 'POST',
+    headers: { 'x-auth-token': token, ...headers },
+  });
+  if (!changed.ok) throw new Error(`${bucket} cannot be changed: ${changed.status} ${await changed.text()}`);
+}
+
 /** Starts it with nothing in it. It ends with this process, however that dies. */
-export async function startSwift(): Promise<TestS3> {
+export async function startSwift(): Promise<TestSwift> {
   const engine = createEngine('cloud-swift-');
   const { folder, run } = engine;
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
@@ -104,7 +123,13 @@ export async function startSwift(): Promise<TestS3> {
     // Whatever they answer: the proxy gives up servers that it does not reach for a minute.
     const addresses = [...kinds.map((_, index) => `http://127.0.0.1:${first + index}`), endpoint];
     for (const address of addresses) await engine.wait(async () => (await fetch(address)).status > 0);
-    return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey }, stop: () => engine.stop() };
+    return {
+      endpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId, secretAccessKey },
+      limitBytes: (bucket, bytes) => post(endpoint, bucket, { 'x-container-meta-quota-bytes': String(bytes) }),
+      stop: () => engine.stop(),
+    };
   } catch (error) {
     await engine.stop();
     throw error;

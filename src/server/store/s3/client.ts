@@ -74,7 +74,14 @@ export class MissingBytes extends Error {}
 
 /** Error codes that are temporary, whatever the status. */
 const passing: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'OperationAborted', 'InternalError', 'ServiceUnavailable']);
-const full: ReadonlySet<string> = new Set(['QuotaExceeded', 'EntityTooLargeForQuota', 'InsufficientStorage', 'XMinioStorageFull']);
+const full: ReadonlySet<string> = new Set([
+  'QuotaExceeded',
+  'EntityTooLargeForQuota',
+  // Of Swift, where a quota is used up; a single request never has more than a store accepts.
+  'EntityTooLarge',
+  'InsufficientStorage',
+  'XMinioStorageFull',
+]);
 
 /** Sends requests to one bucket. */
 export interface S3Client {
