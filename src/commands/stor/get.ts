@@ -67,8 +67,7 @@ async function* planSources(
     if (found?.type === 'object') yield { source, file, size: Number(found.headers['content-length'] ?? NaN) };
     else if (found) {
       if (!dryRun) void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
-      const steps = planGet(engine, source, file, { onError: tally.fail, makesNothing: dryRun, filter });
-      for await (const step of steps) yield { ...step, tree: { from: source, root: file } };
+      yield* planGet(engine, source, file, { onError: tally.fail, makesNothing: dryRun, filter });
     }
   }
 }

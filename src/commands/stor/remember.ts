@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
 import type { Fetched } from '../../transfer/download/write-object.ts';
-import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { printRemotePath } from '../../transfer/path.ts';
 import { createMemoryWriter, describeKnown, type MemoryWriter } from '../../transfer/sync/memory.ts';
 import type { Side } from '../../transfer/sync/tree.ts';
 import type { GetStep } from '../../transfer/tree/trees.ts';
@@ -20,13 +20,8 @@ export function nameMemory({ state, settings }: Pick<Context, 'state' | 'setting
   return state.locate(`sync/${id}.jsonl`);
 }
 
-/** A file to be fetched. */
-export interface FetchStep extends Pick<GetStep, 'source' | 'file' | 'size' | 'etag'> {
-  /** For a file of a tree: the two roots. */
-  readonly tree?: { readonly from: RemotePath; readonly root: string };
-  /** For a file of a tree: the path below both roots. */
-  readonly rel?: string;
-}
+/** A file to be fetched, of a tree or by itself. */
+export type FetchStep = Pick<GetStep, 'source' | 'file' | 'size' | 'etag'> & Partial<Pick<GetStep, 'tree' | 'rel'>>;
 
 export interface FetchResult {
   readonly step: FetchStep;

@@ -1,4 +1,15 @@
-import { closeSync, constants, createReadStream, fchmodSync, lstatSync, openSync, statSync, type BigIntStats, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  statSync,
+  type BigIntStats,
+  type Stats,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Headers } from '../../api/message.ts';
 import { checkInterrupted, InterruptedError, LocalError, NetworkError } from '../../base/errors.ts';
@@ -147,15 +158,17 @@ export function readProperties({ headers }: Opened, { modes }: FetchOptions, the
   return { mtime: readTime(headers['m-mtime'])?.time, mode: stated ?? keepMode(there) };
 }
 
-export function setProperties(descriptor: number, { mtime, mode }: Properties): void {
+/** @returns the stats of the file then */
+export function setProperties(descriptor: number, { mtime, mode }: Properties): Stats {
   if (mode !== undefined) fchmodSync(descriptor, mode);
   if (mtime !== undefined) setTime(descriptor, mtime);
+  return fstatSync(descriptor);
 }
 
-function setPropertiesOf(file: string, properties: Properties): void {
+function setPropertiesOf(file: string, properties: Properties): Stats {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
-    setProperties(descriptor, properties);
+    return setProperties(descriptor, properties);
   } finally {
     closeSync(descriptor);
   }
@@ -213,10 +226,10 @@ export async function writeObject(engine: Engine, opened: Opened, file: string, 
     }
     const beginning = await takeBeginning(engine, opened, file, unfinished, options);
     const size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, { sparse, mode: properties.mode });
-    setPropertiesOf(unfinished, properties);
+    const made = setPropertiesOf(unfinished, properties);
     if (continues && beginning.isOwn !== true) await assertBeginning(engine, file, unfinished, opened, options);
     assertApart(engine.storage, file);
-    const made = noteMade(engine.storage, unfinished);
+    noteMade(engine.storage, made);
     if (!giveName(unfinished, file, replaces)) throw createTakenError(file);
     if (beginning.hasOthers === true) removeStale(file, engine.processes);
     const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, lstatSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, lstatSync, rmSync, writeSync, type Stats } from 'node:fs';
 import { checkInterrupted, InterruptedError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
 import { countMoves, type Engine } from '../engine.ts';
@@ -28,14 +28,14 @@ export function isSmall({ size, body }: Opened, options: FetchOptions): boolean 
   return body !== undefined && size !== undefined && size <= smallSize && sizeToContinue(options) === 0;
 }
 
-/** Writes synchronously: much faster than asynchronous calls, each of which waits for a thread. */
-function writeContent(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): void {
+/** Writes synchronously: much faster than asynchronous calls, each of which waits for a thread. @returns the stats of the file */
+function writeContent(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): Stats {
   const descriptor = createOwn(unfinished, properties.mode);
   try {
     const ranges = sparse ? findData(content, 0) : [{ start: 0, end: content.length }];
     for (const { start, end } of ranges) for (let at = start; at < end;) at += writeSync(descriptor, content, at, end - at, at);
     if (sparse) ftruncateSync(descriptor, content.length);
-    setProperties(descriptor, properties);
+    return setProperties(descriptor, properties);
   } catch (error) {
     rmSync(unfinished, { force: true });
     throw error;
@@ -67,10 +67,10 @@ export async function writeSmallObject(
     const there = checkTarget(file, opened, options);
     const properties = readProperties(opened, options, there);
     const unfinished = nameBriefly(file, processes);
-    writeContent(content, unfinished, properties, options.sparse === true);
+    const made = writeContent(content, unfinished, properties, options.sparse === true);
     try {
       if (there !== undefined) assertApart(storage, file);
-      const made = noteMade(storage, unfinished);
+      noteMade(storage, made);
       if (!giveName(unfinished, file, options.replaces ?? 'anything')) throw createTakenError(file);
       if (options.inTree !== true) removeStale(file, processes);
       const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });

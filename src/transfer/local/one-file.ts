@@ -70,13 +70,10 @@ export function assertSpelling(root: string, rel: string, verified?: Set<string>
   }
 }
 
-/** Notes that this run creates a file, before its rename. @param file its temporary name @returns its stats */
-export function noteMade(storage: StorageClient, file: string): Stats | undefined {
-  const made = inspect(file);
-  if (made === undefined) return undefined;
+/** Notes that this run creates a file, before its rename. @param made stats of its temporary file */
+export function noteMade(storage: StorageClient, { dev, ino }: Stats): void {
   const { files } = findMade(storage);
-  files.set(made.dev, (files.get(made.dev) ?? new Set()).add(made.ino));
-  return made;
+  files.set(dev, (files.get(dev) ?? new Set()).add(ino));
 }
 
 /** @throws {LocalError} when a path leads to a file that this run has created under another name */

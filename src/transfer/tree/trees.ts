@@ -45,8 +45,10 @@ export async function* planPut(
 
 /** An object of a tree and the file to which it is written. */
 export interface GetStep {
+  /** The two roots. */
+  readonly tree: { readonly from: RemotePath; readonly root: string };
   readonly source: RemotePath;
-  /** Path below the root of the tree. */
+  /** Path below both roots. */
   readonly rel: string;
   readonly file: string;
   readonly size: number | undefined;
@@ -79,6 +81,7 @@ export async function* planGet(
   { filter = everything, makesNothing = false, ...options }: WalkOptions & GetOptions,
 ): AsyncGenerator<GetStep> {
   (makesNothing ? assertNothingElse : makeFolders)(root);
+  const tree = { from: source, root };
   /** A directory that cannot be written to. */
   let closed: string | undefined;
   for await (const { kind, entry, path, rel } of walkRemote(storage, source, { ...options, prune: filter.prunes })) {
@@ -93,7 +96,7 @@ export async function* planGet(
         await options.onError(error);
         continue;
       }
-      yield { source: path, rel, file, size: entry.size, etag: entry.etag };
+      yield { tree, source: path, rel, file, size: entry.size, etag: entry.etag };
     } else if (kind === 'enter' && !filter.isChoosy && !filter.prunes(rel)) {
       try {
         if (makesNothing) checkLocalFolder(file);
