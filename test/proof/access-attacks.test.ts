@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { collectable } from '../support/collect-garbage.ts';
+import { join } from 'node:path';
+import { collectable, readLiveMemory } from '../support/collect-garbage.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 import { expectLoadBack, readSettledLoad, type Load } from '../support/service-load.ts';
@@ -159,6 +160,44 @@ test('bodies of refused requests are not kept: neither what was read from them n
     const response = await attacker.send('compute', 'POST', '/my/roles', { body: Buffer.from(body), headers });
     expect([response.status, response.bytes.length < 1000]).toEqual([409, true]);
   }
+});
+
+describe('what an account has is on disk, and not in memory:', () => {
+  const live = (): Promise<number> => readLiveMemory(user.local.pid, join(user.local.dataDir, 'service.log'));
+  const longName = (index: number) => ({ 'user-agent': `${index}${'u'.repeat(12_000)}` });
+  const cancel = (job: string) => attacker.send('storage', 'POST', `${job}/live/cancel`);
+
+  async function createJob(phases: readonly object[]): Promise<string> {
+    const created = await attacker.send('storage', 'POST', '/other/jobs', { json: { phases } });
+    expect([created.status, textOf(created)]).toEqual([201, '']);
+    return String(created.headers['location']);
+  }
+
+  test('the commands of running jobs', async () => {
+    const phases = repeat(10, () => ({ exec: `: ${'x'.repeat(99_000)}` }));
+    const earlier = await live();
+    const jobs: string[] = [];
+    for (let count = 0; count < scale(40, 1000); count += 1) jobs.push(await createJob(phases));
+    expect((await live()) - earlier).toBeLessThan(jobs.length * 500_000);
+    for (const job of jobs) await cancel(job);
+  });
+
+  test('those who added the inputs of a job', async () => {
+    // The record of the latest requests is full of long headers before and after.
+    for (const index of repeat(1000, (each) => each)) await attacker.send('storage', 'GET', '/other/stor', { headers: longName(index) });
+    expect((await attacker.send('storage', 'PUT', '/other/stor/input', { body: Buffer.from('1') })).status).toBe(204);
+    const job = await createJob([{ exec: 'cat' }]);
+    const adders = 300;
+    const earlier = await live();
+    for (const index of repeat(adders, (each) => each)) {
+      const sent = { body: Buffer.from('/other/stor/input\n'), headers: longName(index) };
+      expect((await attacker.send('storage', 'POST', `${job}/live/in`, sent)).status).toBe(204);
+    }
+    const readStatus = async () => textOf(await attacker.send('storage', 'GET', `${job}/live/status`));
+    await expect.poll(readStatus, { timeout: 120_000, interval: 500 }).toMatch(`"outputs":${adders}`);
+    expect((await live()) - earlier).toBeLessThan(adders * 8000);
+    await cancel(job);
+  });
 });
 
 describe('keys that are expensive to verify with', () => {

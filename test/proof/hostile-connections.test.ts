@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { collectable } from '../support/collect-garbage.ts';
+import { collectable, readLiveMemory } from '../support/collect-garbage.ts';
 import { expectLoadBack, expectPings, ping, readLoad, readSettledLoad } from '../support/service-load.ts';
 import { report } from '../support/figures.ts';
 import { useSandbox, type LocalInfo } from '../support/sandbox.ts';
@@ -52,6 +52,20 @@ function listContents(): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
+
+test('an idle connection keeps nothing of its last request', { timeout: 90_000 }, async () => {
+  await start();
+  await ping(local.computeUrl);
+  const live = (): Promise<number> => readLiveMemory(local.pid, join(local.dataDir, 'service.log'));
+  const earlier = await live();
+  const count = 300;
+  for (let number = 0; number < count; number += 1) {
+    const socket = await open(local.computeUrl, false);
+    socket.write(`GET /--ping HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(15_000)}\r\n\r\n`);
+    await once(socket, 'data');
+  }
+  expect((await live()) - earlier).toBeLessThan(count * 15_000);
+});
 
 test('300 silent connections against a limit of 256 descriptors: others are served, nothing is left', { timeout: 90_000 }, async () => {
   await start(256);

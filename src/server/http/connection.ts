@@ -105,6 +105,8 @@ export class HttpConnection {
   #next(): void {
     this.#current = undefined;
     this.pooled.busy = false;
+    // An idle connection keeps nothing of its last request.
+    if (this.#latest?.incoming.complete === true && this.#waiting.length === 0) this.#latest = undefined;
     const next = this.#waiting.shift();
     if (this.#socket.destroyed || next === undefined) {
       this.#waiting.length = 0;

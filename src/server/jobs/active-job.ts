@@ -35,8 +35,11 @@ export interface ActiveZone {
   isLate: boolean;
 }
 
+/** What is kept of a phase while its job runs. Its commands are read for each zone: those of ten thousand jobs would fill the memory. */
+type KeptOfPhase = Pick<Phase, 'type' | 'count' | 'disk'>;
+
 /** A phase whose tasks this engine runs. */
-export interface ActivePhase extends Phase {
+export interface ActivePhase extends KeptOfPhase {
   readonly number: number;
   /** Number of the latest task that was claimed; -1 before the first. */
   claimed: number;
@@ -67,8 +70,6 @@ export interface ActiveJob {
   readonly now: () => number;
   /** The party that created the job: objects are read with its rights. */
   readonly creator: Party;
-  /** Other parties that added inputs, by number; loaded when needed. */
-  readonly adders: Map<number, Party>;
   readonly phases: readonly ActivePhase[];
   /** Sequence number of the last slot that the job got; 0 if it never got one. */
   served: number;
@@ -83,9 +84,11 @@ export interface ActiveJob {
   problem: string | undefined;
 }
 
-function createPhase(phase: Phase, number: number): ActivePhase {
+function createPhase({ type, count, disk }: KeptOfPhase, number: number): ActivePhase {
   return {
-    ...phase,
+    type,
+    count,
+    disk,
     number,
     claimed: -1,
     queue: [],
@@ -112,7 +115,6 @@ export async function loadJob(db: Kysely<Schema>, id: string, now: () => number)
     now,
     account,
     creator: await loadParty(db, { account: row.creator ?? row.account, user: row.user, access: row.access }),
-    adders: new Map(),
     phases: (JSON.parse(row.phases) as Phase[]).map(createPhase),
     served: 0,
     running: new Set(),

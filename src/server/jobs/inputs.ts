@@ -16,13 +16,14 @@ import { createStateError, requireJob, requireLockedJob } from './find.ts';
 import { readParty, type StoredParty } from './party.ts';
 import { addPhaseInputs, advancePhases, listPhases } from './progress.ts';
 
-/** Lines written per transaction, and maximum length of a line in characters. */
+/** Lines written per transaction, characters of a body that a request holds until it writes them, and maximum characters of a line. */
 const batchSize = 1000;
+const batchCharacters = 1024 * 1024;
 const longestLine = 64 * 1024;
 
 /**
  * Adds objects to the input of a job. Lines end in LF or CR LF; empty lines are ignored; with `?end=true` the last line ends the input. A
- * body of up to 1,000 lines is added completely or not at all. If a longer body fails, the error says how many lines were added.
+ * body of up to 1,000 lines and 1 MiB is added completely or not at all. If a longer body fails, the error says how many lines were added.
  */
 export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof storage.addJobInputs> {
   return async ({ id, body, end }, call) => {
@@ -126,13 +127,20 @@ interface Batch {
 async function* readBatches(body: ByteStream): AsyncGenerator<Batch> {
   const waiting: string[] = [];
   let rest = '';
+  /** Characters of the texts that the waiting lines are parts of: while one line is held, so is its whole text. */
+  let held = 0;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for await (const chunk of body) {
-    const lines = `${rest}${decodeChunk(decoder, chunk)}`.split('\n');
+    const text = decodeChunk(decoder, chunk);
+    const lines = `${rest}${text}`.split('\n');
+    held += text.length;
     rest = lines.pop() ?? '';
     for (const line of lines) addLine(waiting, line);
     if (rest.length > longestLine) throw createLineError(rest);
-    while (waiting.length > batchSize) yield { lines: waiting.splice(0, batchSize), isLast: false };
+    while (waiting.length > batchSize || held > batchCharacters) {
+      held = 0;
+      yield { lines: waiting.splice(0, batchSize), isLast: false };
+    }
   }
   addLine(waiting, `${rest}${decodeChunk(decoder)}`);
   while (waiting.length > batchSize) yield { lines: waiting.splice(0, batchSize), isLast: false };

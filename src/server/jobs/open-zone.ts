@@ -2,6 +2,8 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { discardContents } from '../storage/garbage.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
+import type { Phase } from '../../api/objects.ts';
+import type { Store } from '../store/store.ts';
 import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
@@ -66,17 +68,31 @@ async function failInit(
   };
 }
 
+/** Reads a phase as the job was created with it. */
+async function readPhase({ db }: Store, { id }: ActiveJob, { number }: ActivePhase): Promise<Phase> {
+  const { phases } = await db.selectFrom('jobs').select('phases').where('id', '=', id).executeTakeFirstOrThrow();
+  const phase = (JSON.parse(phases) as Phase[])[number];
+  if (phase === undefined) throw new Error(`job ${id} has no phase ${number}`);
+  return phase;
+}
+
+/** A place for a zone: its directory, and the phase as the job was created with it. */
+interface ZonePlace {
+  readonly directory: string;
+  readonly created: Phase;
+}
+
 /** Starts a zone; undefined if init failed, which breaks the phase. The zone can be ended even while it is starting. */
-async function start(options: Options, job: ActiveJob, phase: ActivePhase, directory: string): Promise<Zone | undefined> {
+async function start(options: Options, job: ActiveJob, phase: ActivePhase, { directory, created }: ZonePlace): Promise<Zone | undefined> {
   const { isolation, timeLimit } = options;
   const zone = await startZone({
     isolation,
     name: basename(directory),
     directory,
-    command: phase.exec,
-    init: phase.init,
-    memory: phase.memory,
-    disk: phase.disk,
+    command: created.exec,
+    init: created.init,
+    memory: created.memory,
+    disk: created.disk,
     environment: describeJob(options, job, phase),
     timeLimit,
   });
@@ -106,15 +122,16 @@ async function start(options: Options, job: ActiveJob, phase: ActivePhase, direc
  */
 export async function openZone(options: Options, job: ActiveJob, phase: ActivePhase, directory: string): Promise<Zone | undefined> {
   try {
+    const created = await readPhase(options.store, job, phase);
     const identity = options.isolation.identify(basename(directory));
     await prepareZone(directory, identity);
-    const failure = await prepareAssets(options.store, job, phase.assets ?? [], { directory, identity });
+    const failure = await prepareAssets(options.store, job, created.assets ?? [], { directory, identity });
     if (failure) {
       phase.broken ??= failure;
       await removeTree(directory);
       return undefined;
     }
-    const zone = await start(options, job, phase, directory);
+    const zone = await start(options, job, phase, { directory, created });
     phase.lostZones = 0;
     return zone;
   } catch (error) {

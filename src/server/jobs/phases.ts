@@ -46,6 +46,6 @@ function isWhole(value: number, most = Number.MAX_SAFE_INTEGER): boolean {
 }
 
 /** Number of reducers; 0 for a map phase. */
-export function countReducers({ type, count = 1 }: Phase): number {
+export function countReducers({ type, count = 1 }: Pick<Phase, 'type' | 'count'>): number {
   return type === 'reduce' ? count : 0;
 }

@@ -58,13 +58,10 @@ export function wantInput(phase: number, { input, adder, given }: Pick<JobReduce
   return { path: input, adder, isOwn: phase > 0 && given === 0 };
 }
 
-async function findAdder({ db }: Store, { id, adders }: ActiveJob, number: number): Promise<Party> {
-  const known = adders.get(number);
-  if (known) return known;
+/** Another party that added inputs. It is not kept after a batch: a job can have as many as inputs. */
+async function findAdder({ db }: Store, { id }: ActiveJob, number: number): Promise<Party> {
   const row = await db.selectFrom('job_adders').selectAll().where('job', '=', id).where('number', '=', number).executeTakeFirstOrThrow();
-  const party = await loadParty(db, row);
-  adders.set(number, party);
-  return party;
+  return loadParty(db, row);
 }
 
 /** Creates a check on behalf of the creator of a job and of those who added inputs: undefined if all concerned may read the object. */

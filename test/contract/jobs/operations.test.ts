@@ -112,6 +112,18 @@ describe('input', () => {
       await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
     });
 
+    test('of long lines leaves whole batches of up to 1 MiB', async () => {
+      const id = await service.create([{ exec: 'cat' }]);
+      const line = (number: number): string => `/demo/stor/${'a'.repeat(10_000)}/${number}`;
+      const pieces = Array.from({ length: 30 }, (_, piece) =>
+        Array.from({ length: 10 }, (__, at) => `${line(piece * 10 + at)}\n`).join(''),
+      );
+      const { status } = await service.ask('POST', `/demo/jobs/${id}/live/in`, { body: chunked(...pieces, 'a\0b\n') });
+      const left = await service.lines(`/demo/jobs/${id}/live/in`);
+      expect([status, left.length >= 100, left.every((each, number) => each === line(number))]).toEqual([400, true, true]);
+      await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
+    });
+
     test('one that is refused in the middle says how many lines were added before', async () => {
       const lines = Array.from({ length: 1500 }, (_, line) => `/demo/stor/none/${line}\n`).join('');
       for (const [body, words] of [
