@@ -182,6 +182,21 @@ describe('what an account has is on disk, and not in memory:', () => {
     for (const job of jobs) await cancel(job);
   });
 
+  test('the tasks of jobs that wait', async () => {
+    expect((await attacker.send('storage', 'PUT', '/other/stor/input', { body: Buffer.from('1') })).status).toBe(204);
+    const earlier = await live();
+    const jobs: string[] = [];
+    for (let count = 0; count < scale(40, 400); count += 1) {
+      const job = await createJob([{ exec: 'sleep 1000' }]);
+      expect(
+        (await attacker.send('storage', 'POST', `${job}/live/in`, { body: Buffer.from('/other/stor/input\n'.repeat(1000)) })).status,
+      ).toBe(204);
+      jobs.push(job);
+    }
+    expect((await live()) - earlier).toBeLessThan(jobs.length * 200_000);
+    for (const job of jobs) await cancel(job);
+  });
+
   test('those who added the inputs of a job', async () => {
     // The record of the latest requests is full of long headers before and after.
     for (const index of repeat(1000, (each) => each)) await attacker.send('storage', 'GET', '/other/stor', { headers: longName(index) });

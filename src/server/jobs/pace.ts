@@ -22,6 +22,9 @@ export function chooseDepth({ pace, queue, zones }: ActivePhase, slots: number):
 export const claimSize = 512;
 const claimMark = 256;
 
+/** Number of queued tasks of all jobs with which a job only gets its next task: those of ten thousand jobs would fill the memory. */
+const mostQueued = 4096;
+
 /** Milliseconds of work claimed ahead where other engines run tasks too, so that none is idle while another has more than it can do. */
 const sharedTime = 300;
 
@@ -29,11 +32,13 @@ const sharedTime = 300;
  * Number of tasks of a phase to claim now; 0 while enough are queued. Tasks in the queue for which zones are being opened
  * are not waiting: their init may take long, and slots that become free meanwhile are for further tasks.
  * @param free slots without work
+ * @param queued number of queued tasks of all jobs, or of those that are being claimed
  */
 export function chooseClaim(
   { pace, queue, opening, surplus }: ActivePhase,
-  { slots, free, isShared }: { slots: number; free: number; isShared: boolean },
+  { slots, free, isShared, queued }: { slots: number; free: number; isShared: boolean; queued: number },
 ): number {
+  if (!isShared && queued >= mostQueued) return queue.length === 0 ? 1 : 0;
   if (!isShared) return queue.length < claimMark ? claimSize : 0;
   const ahead = Math.min(claimMark, Math.floor((slots * sharedTime) / pace));
   if (ahead < slots) return queue.length <= opening ? Math.min(claimMark, Math.max(0, free) * surplus) : 0;

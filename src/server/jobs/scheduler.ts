@@ -17,6 +17,13 @@ interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'>, Omit<Feede
   readonly openZone: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 }
 
+/** Number of queued tasks of jobs; a claim in progress counts as if it were as large as may be. */
+function countQueued(jobs: readonly ActiveJob[]): number {
+  let count = 0;
+  for (const { phases } of jobs) for (const { queue, isClaiming } of phases) count += queue.length + (isClaiming ? claimSize : 0);
+  return count;
+}
+
 /** Creates the scheduler of `jobs`: a function that hands tasks to free slots. */
 export function createScheduler(options: SchedulerOptions): () => void {
   const { store, jobs, leases, slots, accountTasks, loads, follow, record, isClosed, openZone } = options;
@@ -77,10 +84,13 @@ export function createScheduler(options: SchedulerOptions): () => void {
     const isolation = options.isolation();
     if (isClosed() || !isolation) return;
     const live = [...jobs.values()].filter(({ cancelled, isEnding }) => !cancelled && !isEnding);
+    let queued = countQueued(live);
     for (const job of live) {
       for (const phase of job.phases.toReversed()) {
-        const wanted = phase.mayHaveMore && !phase.isClaiming ? chooseClaim(phase, { slots, free: slots - loads.busy, isShared }) : 0;
+        const wanted =
+          phase.mayHaveMore && !phase.isClaiming ? chooseClaim(phase, { slots, free: slots - loads.busy, isShared, queued }) : 0;
         if (wanted > 0) follow(claim(job, phase, wanted), 'claiming tasks');
+        queued += wanted;
         failBroken(phase);
       }
     }
