@@ -122,13 +122,19 @@ function watchBody(
     }
   };
   const readRest = async (): Promise<void> => {
-    const stopped = new Promise<void>((resolve) => {
-      stop.addEventListener('abort', () => resolve(), { once: true });
-    });
     const goesOn = (): boolean => !isOver && size <= limit && !stop.aborted;
-    while (goesOn()) await Promise.race([next(), stopped]);
-    if (!isOver) void source.return?.();
-    end(size > limit);
+    const leave = (): void => {
+      if (!isOver) void source.return?.();
+      end(size > limit);
+    };
+    // No race with a promise of the stop: until then, that promise would hold everything that was read.
+    stop.addEventListener('abort', leave, { once: true });
+    try {
+      while (goesOn()) await next();
+    } finally {
+      stop.removeEventListener('abort', leave);
+    }
+    leave();
   };
   const iterator: AsyncIterator<Uint8Array, undefined> = {
     next,

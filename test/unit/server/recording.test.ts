@@ -1,6 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readAll, streamOf, type Headers, type HttpResponse, type Request } from '../../../src/api/message.ts';
 import type { Outgoing } from '../../../src/http/send.ts';
@@ -61,6 +63,30 @@ async function replay(
 }
 
 describe('a recording', () => {
+  it('keeps nothing in memory of bodies that the program did not read to their end', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const size = 1024 * 1024;
+    async function* send(): AsyncGenerator<Uint8Array> {
+      for (let count = 0; count < 16; count += 1) yield Buffer.alloc(size);
+    }
+    const { recorder } = record(() => ({ status: 200, headers: {}, body: send() }), 4 * size);
+    const measure = async (): Promise<number> => {
+      for (let round = 0; round < 3; round += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        collect();
+      }
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = await measure();
+    for (let count = 0; count < 10; count += 1) {
+      const { body } = await recorder.forward('storage')(ask('GET', `/jill/stor/${count}`), connection);
+      for await (const _ of body) break;
+    }
+    expect((await measure()) - before).toBeLessThan(20 * size);
+    await recorder.close();
+  });
+
   it('passes everything on, and holds no signature, password or private key, wherever they stand', async () => {
     const planted = 'PLANTED+secret/0123456789';
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${planted}\n-----END RSA PRIVATE KEY-----\n`;
