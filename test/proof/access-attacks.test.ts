@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { collectable, readLiveMemory } from '../support/collect-garbage.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
-import { expectLoadBack, readSettledLoad, type Load } from '../support/service-load.ts';
+import { expectLoadBack, readSettledLoad, type SettledLoad } from '../support/service-load.ts';
 import { openServices, type Answered, type SignedServices } from '../support/signed.ts';
 
 /**
@@ -17,7 +17,7 @@ import { openServices, type Answered, type SignedServices } from '../support/sig
 
 const user = useLocal('--add-account', 'other');
 Object.assign(user.env, collectable);
-let before: Load;
+let before: SettledLoad;
 let attacker: SignedServices;
 let bystander: SignedServices;
 

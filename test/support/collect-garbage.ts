@@ -28,7 +28,7 @@ async function command(pid: number, logFile: string, method: string, params = {}
 }
 
 /** Lets a service collect what it does not need any more, which V8 does some time later by itself. */
-export async function collectGarbage(pid: number, logFile: string): Promise<void> {
+async function collectGarbage(pid: number, logFile: string): Promise<void> {
   await command(pid, logFile, 'HeapProfiler.collectGarbage');
 }
 

@@ -22,8 +22,12 @@ export function chooseDepth({ pace, queue, zones }: ActivePhase, slots: number):
 export const claimSize = 512;
 const claimMark = 256;
 
-/** Number of queued tasks of all jobs with which a job only gets its next task: those of ten thousand jobs would fill the memory. */
+/**
+ * Number of queued tasks of all jobs; with so many, a job only gets its next task: those of ten thousand jobs would fill the memory. A claim
+ * takes this part of what is left.
+ */
 const mostQueued = 4096;
+const claimedPart = 1 / 8;
 
 /** Milliseconds of work claimed ahead where other engines run tasks too, so that none is idle while another has more than it can do. */
 const sharedTime = 300;
@@ -38,8 +42,10 @@ export function chooseClaim(
   { pace, queue, opening, surplus }: ActivePhase,
   { slots, free, isShared, queued }: { slots: number; free: number; isShared: boolean; queued: number },
 ): number {
-  if (!isShared && queued >= mostQueued) return queue.length === 0 ? 1 : 0;
-  if (!isShared) return queue.length < claimMark ? claimSize : 0;
+  if (!isShared) {
+    const size = Math.max(1, Math.min(claimSize, Math.floor((mostQueued - queued) * claimedPart)));
+    return queue.length < size / 2 ? size : 0;
+  }
   const ahead = Math.min(claimMark, Math.floor((slots * sharedTime) / pace));
   if (ahead < slots) return queue.length <= opening ? Math.min(claimMark, Math.max(0, free) * surplus) : 0;
   return queue.length < ahead / 2 ? ahead : 0;
