@@ -3,6 +3,7 @@ import type { Phase } from '../../api/objects.ts';
 import type { JobTaskRow } from '../store/job-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { loadParty, type Party } from './party.ts';
+import { readPhases } from './phases.ts';
 import type { Slots } from './slots.ts';
 import type { Zone } from './zone.ts';
 import type { Failure, NewObject } from './outcome.ts';
@@ -115,7 +116,7 @@ export async function loadJob(db: Kysely<Schema>, id: string, now: () => number)
     now,
     account,
     creator: await loadParty(db, { account: row.creator ?? row.account, user: row.user, access: row.access }),
-    phases: (JSON.parse(row.phases) as Phase[]).map(createPhase),
+    phases: readPhases(row).map(createPhase),
     served: 0,
     running: new Set(),
     stopping: new AbortController(),

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
-import type { Job, Phase } from '../../api/objects.ts';
+import type { Job } from '../../api/objects.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
+import { readPhases } from './phases.ts';
 
 /** A job as GetJob returns it (section 2), with counts of its tasks. */
 export async function describeJob(db: Kysely<Schema>, row: JobRow): Promise<Job> {
@@ -19,7 +20,7 @@ export async function describeJob(db: Kysely<Schema>, row: JobRow): Promise<Job>
     inputDone: row.input_done === 1 || row.cancelled === 1,
     timeCreated: new Date(row.created).toISOString(),
     ...(row.done !== null && { timeDone: new Date(row.done).toISOString() }),
-    phases: JSON.parse(row.phases) as Phase[],
+    phases: readPhases(row),
     stats: { errors: row.errors, outputs: row.outputs, retries: row.retries, tasks, tasksDone: finished },
   };
 }

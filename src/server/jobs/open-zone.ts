@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
-import { countReducers } from './phases.ts';
+import { countReducers, readPhases } from './phases.ts';
 import { createOutputBudget } from './output-budget.ts';
 import { openOutputRoom } from './output-room.ts';
 import { putObjects } from './record-objects.ts';
@@ -70,8 +70,8 @@ async function failInit(
 
 /** Reads a phase as the job was created with it. */
 async function readPhase({ db }: Store, { id }: ActiveJob, { number }: ActivePhase): Promise<Phase> {
-  const { phases } = await db.selectFrom('jobs').select('phases').where('id', '=', id).executeTakeFirstOrThrow();
-  const phase = (JSON.parse(phases) as Phase[])[number];
+  const row = await db.selectFrom('jobs').select('phases').where('id', '=', id).executeTakeFirstOrThrow();
+  const phase = readPhases(row)[number];
   if (phase === undefined) throw new Error(`job ${id} has no phase ${number}`);
   return phase;
 }

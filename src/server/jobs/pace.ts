@@ -18,9 +18,9 @@ export function chooseDepth({ pace, queue, zones }: ActivePhase, slots: number):
   return Math.max(1, Math.min(mostAhead, share, Math.floor(aheadTime / pace)));
 }
 
-/** Number of tasks per claim, and the queue length below which the next claim follows, where no other engine runs tasks. */
+/** Maximum number of tasks per claim; half as many where other engines run tasks too. */
 export const claimSize = 512;
-const claimMark = 256;
+const sharedClaimSize = 256;
 
 /**
  * Number of queued tasks of all jobs; with so many, a job only gets its next task: those of ten thousand jobs would fill the memory. A claim
@@ -46,7 +46,7 @@ export function chooseClaim(
     const size = Math.max(1, Math.min(claimSize, Math.floor((mostQueued - queued) * claimedPart)));
     return queue.length < size / 2 ? size : 0;
   }
-  const ahead = Math.min(claimMark, Math.floor((slots * sharedTime) / pace));
-  if (ahead < slots) return queue.length <= opening ? Math.min(claimMark, Math.max(0, free) * surplus) : 0;
+  const ahead = Math.min(sharedClaimSize, Math.floor((slots * sharedTime) / pace));
+  if (ahead < slots) return queue.length <= opening ? Math.min(sharedClaimSize, Math.max(0, free) * surplus) : 0;
   return queue.length < ahead / 2 ? ahead : 0;
 }

@@ -1,5 +1,6 @@
 import type { Phase } from '../../api/objects.ts';
 import { ApiError } from '../../base/errors.ts';
+import type { JobRow } from '../store/job-schema.ts';
 
 /** Maximum number of reducers of a phase. */
 const mostReducers = 128;
@@ -7,6 +8,11 @@ const mostReducers = 128;
 /** Maximum number of phases of a job, and maximum length of a shell command in bytes: what bash accepts as one argument, with a margin. */
 const mostPhases = 100;
 const longestCommand = 100_000;
+
+/** The phases as the job was created with them. */
+export function readPhases({ phases }: Pick<JobRow, 'phases'>): Phase[] {
+  return JSON.parse(phases) as Phase[];
+}
 
 /** The error for an invalid job; the message names the phase and the field. */
 function createJobError(message: string): ApiError {
