@@ -6,11 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { collect } from '../../src/server/cluster-collector.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
-import { createDatabase } from '../support/cluster-database.ts';
 import { apart, cannotMount } from '../support/mounts.ts';
-import { createTestService, type TestService } from '../support/service.ts';
+import { createLimitedService, type LimitedService } from '../support/limited-service.ts';
 import { listFileNames } from '../support/whole-store.ts';
 
 /** The folder of a cluster's contents is full: 507, nothing acknowledged is lost, nothing is half there, and all goes on when there is room. */
@@ -20,7 +17,7 @@ const cannot = cannotMount();
 if (cannot !== undefined) process.stdout.write(`a full disk of contents cannot be made here: ${cannot}\n`);
 
 describe.skipIf(cannot !== undefined)('while the disk of the contents is full', () => {
-  let service: TestService;
+  let service: LimitedService;
   const ends: (() => unknown)[] = [];
   /** The disk as it is seen from here. */
   let small = '';
@@ -34,16 +31,13 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
     ends.push(() => holder.kill('SIGKILL'));
     await once(holder.stdout, 'data');
     small = `/proc/${holder.pid}/root${dir}`;
-    const { url, drop } = await createDatabase();
-    ends.push(drop);
-    service = await createTestService({ open: () => openClusterStore({ database: url, bytes: join(small, 'bytes') }) });
+    service = await createLimitedService(join(small, 'bytes'));
     ends.push(() => service.close());
   });
   afterAll(async () => {
     for (const end of ends.toReversed()) await end();
   });
 
-  const stor = (method: string, name: string, sent = {}) => service.storage(method, `/demo/stor/${name}`, sent);
   const fill = (): void => {
     try {
       writeFileSync(join(small, 'filler'), Buffer.alloc(32 * mebibyte));
@@ -55,7 +49,7 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
 
   test('writes get 507, small ones and reads go on, nothing half stays, and all is well when there is room', async () => {
     const before = randomBytes(100_000);
-    expect((await stor('PUT', 'before', { body: before })).status).toBe(204);
+    expect((await service.stor('PUT', 'before', { body: before })).status).toBe(204);
     const upload = await service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/parts' } });
     const { partsDirectory } = JSON.parse(upload.text) as { partsDirectory: string };
     const files = listFiles();
@@ -71,28 +65,27 @@ describe.skipIf(cannot !== undefined)('while the disk of the contents is full', 
       }
     }
     // Small contents are rows of the database, which has room.
-    expect((await stor('PUT', 'small', { body: randomBytes(5000) })).status).toBe(204);
-    expect(before.equals((await stor('GET', 'before')).bytes)).toBe(true);
-    expect((await stor('GET', 'new')).status).toBe(404);
+    expect((await service.stor('PUT', 'small', { body: randomBytes(5000) })).status).toBe(204);
+    expect(before.equals((await service.stor('GET', 'before')).bytes)).toBe(true);
+    expect((await service.stor('GET', 'new')).status).toBe(404);
     expect(listFiles()).toEqual(files);
 
     rmSync(join(small, 'filler'));
     const after = randomBytes(4 * mebibyte);
-    expect((await stor('PUT', 'before', { body: after })).status).toBe(204);
-    expect(after.equals((await stor('GET', 'before')).bytes)).toBe(true);
+    expect((await service.stor('PUT', 'before', { body: after })).status).toBe(204);
+    expect(after.equals((await service.stor('GET', 'before')).bytes)).toBe(true);
     expect((await service.storage('PUT', `${partsDirectory}/0`, { body: after })).status).toBe(204);
   });
 
   test('what is deleted makes room', async () => {
-    const run = () => collect({ store: service.store, sweep: true });
-    await run();
-    expect((await stor('PUT', 'large', { body: randomBytes(mebibyte) })).status).toBe(204);
+    await service.collect();
+    expect((await service.stor('PUT', 'large', { body: randomBytes(mebibyte) })).status).toBe(204);
     fill();
-    await expect(run()).rejects.toThrow('ENOSPC');
-    expect((await stor('DELETE', 'large')).status).toBe(204);
-    expect(await run()).toMatchObject({ removed: 1 });
-    expect((await stor('PUT', 'large', { body: randomBytes(900_000) })).status).toBe(204);
-    expect(await run()).toMatchObject({ removed: 0 });
+    await expect(service.collect()).rejects.toThrow('ENOSPC');
+    expect((await service.stor('DELETE', 'large')).status).toBe(204);
+    expect(await service.collect()).toMatchObject({ removed: 1 });
+    expect((await service.stor('PUT', 'large', { body: randomBytes(900_000) })).status).toBe(204);
+    expect(await service.collect()).toMatchObject({ removed: 0 });
     rmSync(join(small, 'filler'));
   });
 });

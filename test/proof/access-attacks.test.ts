@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { join } from 'node:path';
 import { collectable, readLiveMemory } from '../support/collect-garbage.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
@@ -163,7 +162,7 @@ test('bodies of refused requests are not kept: neither what was read from them n
 });
 
 describe('what an account has is on disk, and not in memory:', () => {
-  const live = (): Promise<number> => readLiveMemory(user.local.pid, join(user.local.dataDir, 'service.log'));
+  const live = (): Promise<number> => readLiveMemory(user.local);
   const longName = (index: number) => ({ 'user-agent': `${index}${'u'.repeat(12_000)}` });
   const cancel = (job: string) => attacker.send('storage', 'POST', `${job}/live/cancel`);
 

@@ -56,7 +56,7 @@ function listContents(): string[] {
 test('an idle connection keeps nothing of its last request', { timeout: 90_000 }, async () => {
   await start();
   await ping(local.computeUrl);
-  const live = (): Promise<number> => readLiveMemory(local.pid, join(local.dataDir, 'service.log'));
+  const live = (): Promise<number> => readLiveMemory(local);
   const earlier = await live();
   const count = 300;
   for (let number = 0; number < count; number += 1) {

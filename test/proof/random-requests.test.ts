@@ -7,14 +7,14 @@ import { openDatabase } from '../../src/server/store/database.ts';
 import { collectUnreferenced } from '../../src/server/store/collect.ts';
 import { findReferenced } from '../../src/server/storage/garbage.ts';
 import { openStore } from '../../src/server/store/open.ts';
-import { collectable, readLiveMemory } from '../support/collect-garbage.ts';
+import { collectable } from '../support/collect-garbage.ts';
 import { report } from '../support/figures.ts';
 import { createRandom } from '../support/random.ts';
 import { drawRequest, type RandomRequest, type RandomSigners } from '../support/random-request.ts';
 import { exchangeRaw, type RawReply } from '../support/raw-http.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale, seed } from '../support/scale.ts';
-import { readLoad } from '../support/service-load.ts';
+import { expectLoadBack, readLoad, readSettledLoad } from '../support/service-load.ts';
 import { sql } from 'kysely';
 
 const user = useLocal('--http');
@@ -209,7 +209,6 @@ test(
   async () => {
     const signers = await prepare();
     const { pid, dataDir } = user.local;
-    const logFile = join(dataDir, 'service.log');
     const known = new Set<string>();
     const wrong: string[] = [];
     const statuses = new Map<number, number>();
@@ -237,15 +236,16 @@ test(
     const started = performance.now();
     const workUntil = (end: number): Promise<void[]> => Promise.all(Array.from({ length: atOnce }, () => work(end)));
     await workUntil(Math.ceil(wanted / 3));
-    const warm = await readLiveMemory(pid, logFile);
+    const warm = await readSettledLoad(user.local);
     await workUntil(wanted);
     const seconds = (performance.now() - started) / 1000;
     expect(wrong.join('\n\n')).toBe('');
 
     // The first third warms the service up; after it nothing may pile up. What V8 has not collected yet does not count.
-    const settled = await readLiveMemory(pid, logFile);
-    expect(settled).toBeLessThan(warm + 10 * 1024 ** 2);
-    const lines = readFileSync(logFile, 'utf8').split('\n');
+    const settled = await readSettledLoad(user.local);
+    expect(settled.live).toBeLessThan(warm.live + 10 * 1024 ** 2);
+    await expectLoadBack(user.local, warm);
+    const lines = readFileSync(join(dataDir, 'service.log'), 'utf8').split('\n');
     expect(lines.filter((line) => / internal error: | failed: /u.test(line))).toEqual([]);
     expect([200, 201, 204, 400, 401, 403, 404, 405, 409, 412].filter((status) => !statuses.has(status))).toEqual([]);
     const objects = await checkObjects();
@@ -256,7 +256,7 @@ test(
     const answered = [...statuses].filter(([status]) => status >= 200 && status < 300).reduce((sum, [, count]) => sum + count, 0);
     report('proof', {
       name: 'Random requests',
-      ours: `${begun} requests in ${seconds.toFixed(0)} s, ${answered} of them carried out; slowest answer ${slowest.toFixed(0)} ms; memory at most ${most >> 20} MiB; in use with garbage collected ${(warm / 1024 ** 2).toFixed(1)} MiB after a third, ${(settled / 1024 ** 2).toFixed(1)} MiB at the end`,
+      ours: `${begun} requests in ${seconds.toFixed(0)} s, ${answered} of them carried out; slowest answer ${slowest.toFixed(0)} ms; memory at most ${most >> 20} MiB; in use with garbage collected ${(warm.live / 1024 ** 2).toFixed(1)} MiB after a third, ${(settled.live / 1024 ** 2).toFixed(1)} MiB at the end`,
       promise: 'each answered, no undocumented 5xx, memory flat, all data whole',
     });
   },

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:https';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { readLiveMemory } from './collect-garbage.ts';
@@ -26,9 +25,9 @@ export interface SettledLoad extends Load {
 /** Most that may be left of an attack. V8 and the allocator keep for later much of what has been freed. */
 const most: Readonly<Record<keyof SettledLoad, number>> = { descriptors: 20, live: 25 * 1024 ** 2, memory: 150 * 1024 ** 2 };
 
-export async function readSettledLoad({ pid, dataDir }: Pick<LocalInfo, 'pid' | 'dataDir'>): Promise<SettledLoad> {
-  const live = await readLiveMemory(pid, join(dataDir, 'service.log'));
-  return { ...readLoad(pid), live };
+export async function readSettledLoad(service: Pick<LocalInfo, 'pid' | 'dataDir'>): Promise<SettledLoad> {
+  const live = await readLiveMemory(service);
+  return { ...readLoad(service.pid), live };
 }
 
 /** Expects a service to have no more than before, when everything is collected. */

@@ -85,16 +85,12 @@ export interface TestSwift extends TestS3 {
   limitBytes(bucket: string, bytes: number): Promise<void>;
 }
 
-/** Changes the properties of a bucket, which the S3 interface cannot. */
-async function post(endpoint: string, bucket: string, headers: Readonly<Record<string, string>>): Promise<void> {
-  const login = { 'x-auth-user': accessKeyId, 'x-auth-key': secretAccessKey };
-  const opened = await fetch(`${endpoint}/auth/v1.0`, { headers: login });
-  const token = opened.headers.get('x-auth-token') ?? '';
-  const changed = await fetch(`${opened.headers.get('x-storage-url')}/${bucket}`, {
-    method: 'POST',
-    headers: { 'x-auth-token': token, ...headers },
-  });
-  if (!changed.ok) throw new Error(`${bucket} cannot be changed: ${changed.status} ${await changed.text()}`);
+/** Limits a bucket by Swift's own interface: that of S3 cannot. */
+async function limitBucket(endpoint: string, bucket: string, bytes: number): Promise<void> {
+  const opened = await fetch(`${endpoint}/auth/v1.0`, { headers: { 'x-auth-user': accessKeyId, 'x-auth-key': secretAccessKey } });
+  const headers = { 'x-auth-token': opened.headers.get('x-auth-token') ?? '', 'x-container-meta-quota-bytes': String(bytes) };
+  const changed = await fetch(`${opened.headers.get('x-storage-url')}/${bucket}`, { method: 'POST', headers });
+  if (!changed.ok) throw new Error(`${bucket} cannot be limited: ${changed.status} ${await changed.text()}`);
 }
 
 /** Starts it with nothing in it. It ends with this process, however that dies. */
@@ -127,7 +123,7 @@ export async function startSwift(): Promise<TestSwift> {
       endpoint,
       region: 'us-east-1',
       credentials: { accessKeyId, secretAccessKey },
-      limitBytes: (bucket, bytes) => post(endpoint, bucket, { 'x-container-meta-quota-bytes': String(bytes) }),
+      limitBytes: (bucket, bytes) => limitBucket(endpoint, bucket, bytes),
       stop: () => engine.stop(),
     };
   } catch (error) {
