@@ -5,10 +5,11 @@ import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError, UsageError } from '../base/errors.ts';
 import { warnOfEffect } from '../http/network-error.ts';
 import { limitTime } from '../http/max-time.ts';
+import { createAskListed } from './listed.ts';
 import { buildRequest, encodePart } from './request.ts';
 import { readError, readResult } from './response.ts';
 import { backOff, countRetries, createLongWaitError, mayRetry, noteExhausted, readRetryAfter, type RetryPolicy } from './retry.ts';
-import type { Outgoing, Send } from '../http/send.ts';
+import type { Listed, Outgoing, Send, SendListed } from '../http/send.ts';
 
 /** Events of a request, for `--verbose`. */
 export type TraceEvent =
@@ -37,6 +38,8 @@ export interface Endpoint {
 export interface ClientOptions {
   readonly endpoint: Endpoint;
   readonly send: Send;
+  /** Sends a request for a small object together with others, as the `sendListed` of a sender; absent where each is sent by itself. */
+  readonly sendListed?: SendListed;
   readonly retry: RetryPolicy;
   readonly now: () => number;
   /** Time limit of a request with its response, milliseconds. */
@@ -49,7 +52,7 @@ export interface ClientOptions {
 }
 
 /** How one call differs from its operation's declaration. */
-export interface CallOptions extends Pick<Outgoing, 'signal' | 'mayPause' | 'listed'> {
+export interface CallOptions extends Pick<Outgoing, 'signal' | 'mayPause'> {
   /** Send a HEAD request. */
   head?: boolean;
   /** Additional request headers. */
@@ -91,6 +94,11 @@ export interface ClientMethods {
     /** The user's interruption does not abort this request. */
     outlasts?: boolean;
   }): Promise<HttpResponse>;
+  /**
+   * Requests a small object of a listing together with others, once, without a condition. Undefined, or resolved with undefined, unless the
+   * response is that object: then it has to be requested by itself.
+   */
+  askListed<O extends Operation>(operation: O, input: InputOf<O>, listed: Listed): Promise<HttpResponse | undefined> | undefined;
   /** Maximum number of retries of work that consists of several requests; not for an error that the client has retried (`isExhausted`). */
   readonly retries: number;
 }
@@ -104,6 +112,11 @@ const largestRefusal = 1024 * 1024;
 function withRoles({ service, roles }: Endpoint, target: string): string {
   if (service !== 'compute' || roles.length === 0) return target;
   return `${target}${target.includes('?') ? '&' : '?'}as-role=${encodePart(roles.join(','))}`;
+}
+
+/** The path before that of each request. */
+function basePathOf({ url }: Endpoint): string {
+  return url.pathname.replace(/\/+$/, '');
 }
 
 /** Headers that every request to the service has, beside its signature. */
@@ -126,8 +139,7 @@ async function exchange(
   try {
     // Combining signals costs more than the rest of a small request.
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-    // A request with a time limit of its own does not wait for others.
-    const response = await send({ ...outgoing, signal, listed: limit ? undefined : outgoing.listed });
+    const response = await send({ ...outgoing, signal });
     trace?.({ kind: 'response', outgoing, response, milliseconds: now() - started });
     return limit ? { ...response, body: limit.watch(response.body) } : response;
   } catch (error) {
@@ -148,14 +160,13 @@ function prepare(operation: Operation, input: Readonly<Record<string, unknown>>,
     body: options.body ? options.body() : body,
     signal: options.signal,
     mayPause: options.mayPause,
-    listed: options.listed,
   };
 }
 
 function createCaller(own: ClientOptions) {
   const { endpoint, retry, now, maxTime, interruption, trace, onRetry } = own;
   let hasResponded = false;
-  const base = endpoint.url.origin + endpoint.url.pathname.replace(/\/+$/, '');
+  const base = endpoint.url.origin + basePathOf(endpoint);
   const standard = standardHeaders(endpoint);
 
   /** Retries a request, each attempt signed afresh, until `accept` accepts the response or a retry cannot help. */
@@ -166,11 +177,11 @@ function createCaller(own: ClientOptions) {
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
-      const { method, target, headers, body, signal, mayPause, listed } = make();
+      const { method, target, headers, body, signal, mayPause } = make();
       // Not as a relative reference: a target that begins with two slashes would name another host.
       const url = new URL(base + withRoles(endpoint, target));
       const signed = await endpoint.authorize(kind.result);
-      const outgoing: Outgoing = { method, url, headers: { ...standard, ...signed, ...headers }, body, signal, mayPause, listed };
+      const outgoing: Outgoing = { method, url, headers: { ...standard, ...signed, ...headers }, body, signal, mayPause };
       let retryAfter: string | undefined;
       try {
         const response = await exchange(own, outgoing, attempt, stop);
@@ -231,7 +242,23 @@ function createCaller(own: ClientOptions) {
     }
   }
 
-  return { answer, request, retries: retry.workRetries ?? retry.retries };
+  const noteResponse = (): void => {
+    hasResponded = true;
+  };
+  return { answer, request, noteResponse, retries: retry.workRetries ?? retry.retries };
+}
+
+/** Creates the function that requests small objects together. */
+function askTogether({ endpoint, sendListed, maxTime, trace, interruption }: ClientOptions, noteResponse: () => void) {
+  const standard = standardHeaders(endpoint);
+  return createAskListed({
+    // What is traced, or has a time limit of its own, does not wait for others.
+    sendListed: maxTime === undefined && trace === undefined ? sendListed : undefined,
+    basePath: basePathOf(endpoint),
+    createHeaders: async () => ({ ...standard, ...(await endpoint.authorize('bytes')) }),
+    interruption: () => interruption?.(false),
+    noteResponse,
+  });
 }
 
 /** Buffers an error response so that its body can be read twice: to decide on a retry, and by the caller. */
@@ -255,14 +282,15 @@ async function throwRefusal(response: HttpResponse, place: { url: URL; now: () =
 
 /** A client of one service: a typed function for each operation of its table. */
 export function createClient<T extends Operations>(table: T, options: ClientOptions): Client<T> {
-  const caller = createCaller(options);
+  const { noteResponse, ...caller } = createCaller(options);
+  const methods = { ...caller, askListed: askTogether(options, noteResponse) };
   type Call = (input: Readonly<Record<string, unknown>>, call?: CallOptions) => Promise<unknown>;
   // Created on access: a command uses only one or two of all functions.
   const call = (name: string): Call | undefined => {
     const declared = table[name];
     return declared && (async (input, options) => (await caller.answer(declared, input, options)).value);
   };
-  return new Proxy(caller, { get: (own, name) => own[name as keyof typeof own] ?? call(String(name)) }) as unknown as Client<T>;
+  return new Proxy(methods, { get: (own, name) => own[name as keyof typeof own] ?? call(String(name)) }) as unknown as Client<T>;
 }
 
 export function isLoopback({ hostname }: URL): boolean {

@@ -36,7 +36,8 @@ function encodeRest(path: string): string {
   return names.map(encodePart).join('/');
 }
 
-function buildPath(operation: Operation, input: Readonly<Record<string, unknown>>): string {
+/** The path of a request, percent-encoded. */
+export function buildPath(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   let path = '';
   for (const { kind, text } of operation.segments) {
     const value = kind === 'literal' ? text : input[text];

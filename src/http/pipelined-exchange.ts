@@ -2,9 +2,9 @@ import { WholeBody } from '../api/message.ts';
 import { ignoreAbort, stopOnAbort } from './abort.ts';
 import type { Connection, ConnectionUser } from './connection.ts';
 import { readIdleMs } from './exchange.ts';
-import { createFailure, toNetworkError } from './network-error.ts';
+import { createFailure } from './network-error.ts';
 import type { Outcome, PipelinedRequest } from './pipelined-requests.ts';
-import { printHeaders } from './request-writer.ts';
+import { printLine } from './request-writer.ts';
 import { ResponseParser, type ResponseHead } from './response-parser.ts';
 
 /** Milliseconds without a byte after which requests are no longer sent together; less with a short idle timeout. */
@@ -48,11 +48,13 @@ export class PipelinedExchange implements ConnectionUser {
   /**
    * Sends the requests.
    * @param requests with the same signal, and with different etags
+   * @param fields the headers of each, with the empty line after them
    * @param leave called when the exchange is over, with the milliseconds for which the connection can be reused; 0: not at all
    */
   constructor(
     connection: Connection,
     requests: readonly PipelinedRequest[],
+    fields: string,
     idleTimeout: number,
     leave: (idleMs: number, outcome: Outcome) => void,
   ) {
@@ -60,7 +62,7 @@ export class PipelinedExchange implements ConnectionUser {
     this.#requests = requests;
     this.#timeout = Math.min(pipelineTimeout, idleTimeout / 4);
     this.#leave = leave;
-    this.#signal = requests[0]?.outgoing.signal;
+    this.#signal = requests[0]?.signal;
     connection.assign(this);
     if (this.#signal?.aborted === true) {
       this.#stop();
@@ -68,10 +70,9 @@ export class PipelinedExchange implements ConnectionUser {
     }
     if (this.#signal) stopOnAbort(this.#signal, this.#stop);
     try {
-      connection.socket.write(requests.map(({ outgoing }) => printHeaders(outgoing)).join(''), 'latin1');
+      connection.socket.write(requests.map(({ target }) => printLine('GET', target) + fields).join(''), 'latin1');
       connection.expectResponse(this.#timeout);
     } catch {
-      // Sent by itself, the request that cannot be written fails with this error.
       this.#end(0);
     }
   }
@@ -99,7 +100,7 @@ export class PipelinedExchange implements ConnectionUser {
 
   /** @throws an error for a response that is not the object of the listing */
   #beginResponse(head: ResponseHead): void {
-    const { etag, size } = this.#requests[this.#arrived]?.listed ?? {};
+    const { etag, size } = this.#requests[this.#arrived] ?? {};
     if (head.status !== 200 || head.headers['etag'] !== etag || head.length === undefined || head.length !== size)
       throw createFailure('EPROTO', 'the response is not the object that was requested');
     this.#head = head;
@@ -117,7 +118,7 @@ export class PipelinedExchange implements ConnectionUser {
   #completeResponse(rest: Uint8Array): void {
     const head = this.#head;
     if (head === undefined) return;
-    this.#requests[this.#arrived]?.resolve({ status: head.status, headers: head.headers, body: new WholeBody(this.#content) });
+    this.#requests[this.#arrived]?.settle({ status: head.status, headers: head.headers, body: new WholeBody(this.#content) });
     if (this.#arrived === 0) this.#waitedBefore = readWaited();
     this.#arrived += 1;
     this.#parser = undefined;
@@ -126,21 +127,17 @@ export class PipelinedExchange implements ConnectionUser {
     this.#end(rest.length === 0 && head.keepsAlive ? readIdleMs(head) : 0);
   }
 
-  #end(idleMs: number, unanswered = this.#requests.slice(this.#arrived)): void {
+  #end(idleMs: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#connection.assign(undefined);
     if (this.#signal) ignoreAbort(this.#signal, this.#stop);
     if (idleMs === 0) this.#connection.socket.destroy();
     const waited = this.#arrived > 1 ? (readWaited() - this.#waitedBefore) / (this.#arrived - 1) : undefined;
-    this.#leave(idleMs, { unanswered, waited });
+    this.#leave(idleMs, { unanswered: this.#requests.slice(this.#arrived), waited });
   }
 
-  /** Fails the requests without a response: they are not sent again. */
-  readonly #stop = (): void => {
-    for (const { outgoing, reject } of this.#requests.slice(this.#arrived)) reject(toNetworkError(this.#signal?.reason, outgoing.url));
-    this.#end(0, []);
-  };
+  readonly #stop = (): void => this.#end(0);
 
   expire(): void {
     this.#end(0);

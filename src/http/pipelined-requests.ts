@@ -1,13 +1,12 @@
-import type { HttpResponse } from '../api/message.ts';
+import type { Headers, HttpResponse } from '../api/message.ts';
 import type { Connection } from './connection.ts';
-import type { Listed, Outgoing } from './send.ts';
+import type { CreateHeaders, ListedRequest } from './send.ts';
 
 /** A request that may share a connection with others, and who waits for its response. */
-export interface PipelinedRequest {
-  readonly outgoing: Outgoing;
-  readonly listed: Listed;
-  readonly resolve: (response: HttpResponse) => void;
-  readonly reject: (error: unknown) => void;
+export interface PipelinedRequest extends ListedRequest {
+  readonly headers: CreateHeaders;
+  /** Called with the response; without one if the object has to be requested by itself. */
+  readonly settle: (response?: HttpResponse) => void;
 }
 
 /** Maximum number of requests that are sent together: more gain nothing. */
@@ -23,12 +22,15 @@ const slowResponse = 0.3;
 /** Number of responses over which their waits are averaged: a service that another program delays for once is not slow. */
 const averaged = 32;
 
+/** The longest wait that counts, milliseconds: a single pause of a service, such as for its garbage, is not taken for many. */
+const mostCounted = 2 * slowResponse;
+
 /** Number of requests that are sent one by one before two are sent together again, to see whether the service is faster now. */
 const singlesBeforeTrial = 128;
 
 /** What has become of requests that were sent together. */
 export interface Outcome {
-  /** Those that are to be sent again. */
+  /** Those without a response. */
   readonly unanswered: readonly PipelinedRequest[];
   /** Milliseconds in which this process had nothing to do from one response to the next, on average; undefined with fewer than two. */
   readonly waited: number | undefined;
@@ -40,17 +42,15 @@ interface Connections {
   /** Waits for a connection until the signal aborts. */
   waitForOne(signal: AbortSignal | undefined): Promise<Connection>;
   release(connection: Connection): void;
-  /** Sends one request over a connection of its own. */
-  sendAlone(outgoing: Outgoing): Promise<HttpResponse>;
-  /** The same over this connection, which nobody else uses. */
-  sendOver(connection: Connection, outgoing: Outgoing): Promise<HttpResponse>;
-  /** Sends several. */
-  sendTogether(connection: Connection, requests: readonly PipelinedRequest[], leave: (outcome: Outcome) => void): void;
+  /** The headers of a request, with the empty line after them. */
+  printFields(headers: Headers): string;
+  /** Sends requests with these headers over this connection, which nobody else uses. */
+  sendTogether(connection: Connection, requests: readonly PipelinedRequest[], fields: string, leave: (outcome: Outcome) => void): void;
 }
 
 /**
- * Sends requests to one host together that are made in the same turn of the event loop. After a failure they are sent one by one, until the
- * program ends: the service, or a proxy before it, may not support pipelining.
+ * Sends requests to one host together that are made in the same turn of the event loop. After a failure no more are taken, until the program
+ * ends: the service, or a proxy before it, may not support pipelining.
  */
 export class PipelinedRequests {
   readonly #connections: Connections;
@@ -89,9 +89,9 @@ export class PipelinedRequests {
     return true;
   }
 
-  send(outgoing: Outgoing, listed: Listed): Promise<HttpResponse> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ outgoing, listed, resolve, reject });
+  send(request: ListedRequest, headers: CreateHeaders): Promise<HttpResponse | undefined> {
+    return new Promise((settle) => {
+      this.#waiting.push({ ...request, headers, settle });
       this.#schedule();
     });
   }
@@ -106,18 +106,23 @@ export class PipelinedRequests {
   }
 
   #sendWaiting(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#isWorthSending()) {
       const idle = this.#connections.takeIdle();
       if (idle === undefined) break;
       this.#sendNext(idle);
     }
-    if (this.#waiting.length === 0) return;
+    if (!this.#isWorthSending()) return;
     const wanted = Math.max(this.#countGroups(), Math.ceil((this.#waiting.length + this.#inProgress) / this.#together));
     for (let missing = wanted - this.#inUse - this.#asked; missing > 0; missing -= 1) this.#askForConnection();
   }
 
+  /** False while more requests may follow that can be sent together with the waiting ones: those of the responses that arrive next. */
+  #isWorthSending(): boolean {
+    return this.#waiting.length >= this.#together / 2 || (this.#waiting.length > 0 && this.#inProgress === 0);
+  }
+
   #askForConnection(): void {
-    const signal = this.#waiting[0]?.outgoing.signal;
+    const signal = this.#waiting[0]?.signal;
     this.#asked += 1;
     this.#connections.waitForOne(signal).then(
       (connection) => {
@@ -126,9 +131,9 @@ export class PipelinedRequests {
         else this.#connections.release(connection);
         if (this.#waiting.length > 0) this.#schedule();
       },
-      (error: unknown) => {
+      () => {
         this.#asked -= 1;
-        for (const { reject } of signal?.aborted === true ? this.#takeAll(signal) : this.#takeNext()) reject(error);
+        for (const { settle } of signal?.aborted === true ? this.#takeAll(signal) : this.#takeNext()) settle();
         if (this.#waiting.length > 0) this.#schedule();
       },
     );
@@ -137,11 +142,11 @@ export class PipelinedRequests {
   /** Number of the waiting requests, from this one on, that may share a connection. */
   #countTogether(start: number): number {
     const etags = new Set<string>();
-    const signal = this.#waiting[start]?.outgoing.signal;
+    const first = this.#waiting[start];
     for (let at = start; at < this.#waiting.length && etags.size < this.#together; at += 1) {
-      const { outgoing, listed } = this.#waiting[at] as PipelinedRequest;
-      if (outgoing.signal !== signal || etags.has(listed.etag)) break;
-      etags.add(listed.etag);
+      const { etag, signal, headers } = this.#waiting[at] as PipelinedRequest;
+      if (signal !== first?.signal || headers !== first?.headers || etags.has(etag)) break;
+      etags.add(etag);
     }
     return etags.size;
   }
@@ -159,29 +164,33 @@ export class PipelinedRequests {
   }
 
   /** All waiting requests with this signal. */
-  #takeAll(signal: AbortSignal): PipelinedRequest[] {
-    const taken = this.#waiting.filter(({ outgoing }) => outgoing.signal === signal);
-    this.#waiting = this.#waiting.filter(({ outgoing }) => outgoing.signal !== signal);
+  #takeAll(aborted: AbortSignal): PipelinedRequest[] {
+    const taken = this.#waiting.filter(({ signal }) => signal === aborted);
+    this.#waiting = this.#waiting.filter(({ signal }) => signal !== aborted);
     return taken;
   }
 
   #sendNext(connection: Connection): void {
     const requests = this.#takeNext();
-    const [first] = requests;
-    if (first && requests.length === 1) {
-      this.#connections.sendOver(connection, first.outgoing).then(first.resolve, first.reject);
-      return;
-    }
     this.#inUse += 1;
     this.#inProgress += requests.length;
-    this.#connections.sendTogether(connection, requests, ({ unanswered, waited }) => {
+    const leave = ({ unanswered, waited }: Outcome): void => {
       this.#inUse -= 1;
       this.#inProgress -= requests.length;
       if (unanswered.length > 0) this.#giveUp();
       else if (waited !== undefined) this.#adapt(waited, requests.length);
-      for (const { outgoing, resolve, reject } of unanswered) this.#connections.sendAlone(outgoing).then(resolve, reject);
+      for (const { settle } of unanswered) settle();
       if (this.#waiting.length > 0) this.#schedule();
-    });
+    };
+    const printing = requests[0]?.headers().then((headers) => this.#connections.printFields(headers));
+    printing?.then(
+      (fields) => this.#connections.sendTogether(connection, requests, fields, leave),
+      // Requested by itself, each object fails with this error: the key cannot sign, or a role has characters that no header may have.
+      () => {
+        this.#connections.release(connection);
+        leave({ unanswered: requests, waited: undefined });
+      },
+    );
   }
 
   #giveUp(): void {
@@ -191,7 +200,7 @@ export class PipelinedRequests {
 
   /** Adapts the number of requests that are sent together to the wait for each of this many responses. */
   #adapt(waited: number, responses: number): void {
-    this.#waited += (waited - this.#waited) * Math.min(1, responses / averaged);
+    this.#waited += (Math.min(waited, mostCounted) - this.#waited) * Math.min(1, responses / averaged);
     if (this.#waited > slowResponse) this.#together = Math.ceil(this.#together / 2);
     else if (!this.#hasFailed) this.#together = Math.min(this.#together + 1, this.#mostTogether);
   }

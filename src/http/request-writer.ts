@@ -14,14 +14,25 @@ const largestWrite = 128 * 1024;
 /** How the end of the request body is determined. */
 type Framing = 'none' | 'length' | 'chunked';
 
-function chooseFraming({ headers, body }: Outgoing): Framing {
+function chooseFraming({ headers, body }: Pick<Outgoing, 'headers' | 'body'>): Framing {
   if (body === undefined) return 'none';
   return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
 }
 
 /** The request line and headers, in Latin-1. @throws {UsageError} for characters that would corrupt the request */
 export function printHeaders(outgoing: Outgoing): string {
-  const { method, url, headers, body } = outgoing;
+  const { method, url } = outgoing;
+  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is not an HTTP method`);
+  return printLine(method, `${url.pathname}${url.search}`) + printFields(outgoing);
+}
+
+export function printLine(method: string, target: string): string {
+  return `${method} ${target} HTTP/1.1\r\n`;
+}
+
+/** The headers with the empty line after them, in Latin-1. @throws {UsageError} for characters that would corrupt the request */
+export function printFields(outgoing: Pick<Outgoing, 'url' | 'headers' | 'body'>): string {
+  const { url, headers, body } = outgoing;
   const framing = chooseFraming(outgoing);
   const given: Record<string, string> = { host: url.host };
   for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
@@ -30,8 +41,7 @@ export function printHeaders(outgoing: Outgoing): string {
   delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
   if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
   if (body instanceof Uint8Array) given['content-length'] = String(body.length);
-  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is not an HTTP method`);
-  let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  let text = '';
   for (const [name, value] of Object.entries(given)) {
     if (!isToken(name) || !isFieldValue(value)) {
       throw new UsageError(`the header ${JSON.stringify(name)} contains a character that is not allowed in headers`);

@@ -18,9 +18,17 @@ export interface Outgoing {
   signal?: AbortSignal | undefined;
   /** True if the response body may pause for longer than the idle timeout, because it reports events as they happen. */
   mayPause?: boolean | undefined;
-  /** What is known of the object that a GET without a body requests: with it, the request may be pipelined. Only for small objects. */
-  listed?: Listed | undefined;
 }
+
+/** A request for a small object of a listing, which may be sent together with others. */
+export interface ListedRequest extends Listed {
+  /** Path and query. */
+  readonly target: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Creates the headers that the requests of this moment have in common. */
+export type CreateHeaders = () => Promise<Headers>;
 
 /** An HTTP proxy, and the source of its address. */
 export interface Proxy {
@@ -63,9 +71,17 @@ export interface SessionMemory {
  */
 export type Send = (outgoing: Outgoing) => Promise<HttpResponse>;
 
+/**
+ * Sends a request for a small object together with others. Undefined, or resolved with undefined, unless the response is that object: then
+ * it has to be requested by itself.
+ */
+export type SendListed = (request: ListedRequest, headers: CreateHeaders) => Promise<HttpResponse | undefined> | undefined;
+
 /** A sender that keeps connections open between requests. */
 export interface Sender {
   readonly send: Send;
+  /** Returns what sends requests to the host of this URL together; absent where each is sent by itself. */
+  readonly sendListed?: (url: URL) => SendListed;
   /** Starts to connect to the host of this URL, in advance of the first request; `mayBeLong` when its response may have a long body. */
   readonly prepare?: (url: URL, mayBeLong?: boolean) => void;
   /** Closes idle connections, so that the process can end. */

@@ -48,7 +48,7 @@ export class SilenceGuard {
         const isStream = body !== undefined && !(body instanceof Uint8Array);
         send(isStream ? { ...outgoing, body: this.#countSent(body) } : outgoing).then(resolve, reject);
       });
-      this.#markAlive();
+      this.noteResponse();
       return response.body instanceof WholeBody
         ? response
         : { ...response, body: this.#countReceived(response.body, outgoing.mayPause === true) };
@@ -62,7 +62,7 @@ export class SilenceGuard {
 
   async *#countSent(chunks: ByteStream): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
-      this.#markAlive();
+      this.noteResponse();
       yield chunk;
     }
   }
@@ -72,7 +72,7 @@ export class SilenceGuard {
     this.#beginWait();
     try {
       for await (const chunk of chunks) {
-        this.#markAlive();
+        this.noteResponse();
         this.#endWait();
         isWaiting = false;
         yield chunk;
@@ -89,7 +89,7 @@ export class SilenceGuard {
   /** Decides which error a failed request throws. */
   #judge(error: unknown, mayPause: boolean): unknown {
     if (!(error instanceof NetworkError)) return error;
-    if (answers.has(error.code) || !isTransient(error)) this.#markAlive();
+    if (answers.has(error.code) || !isTransient(error)) this.noteResponse();
     else if (!mayPause && this.#isSilent()) return this.#markSilent(error);
     else if (!mayPause) this.#watch(error);
     return error;
@@ -119,7 +119,8 @@ export class SilenceGuard {
     return silence;
   }
 
-  #markAlive(): void {
+  /** The service has responded, or sent bytes. */
+  noteResponse(): void {
     this.#quietBefore = 0;
     this.#since = this.#now();
     clearTimeout(this.#deadline);

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
-import type { HttpResponse } from '../api/message.ts';
+import type { Headers, HttpResponse } from '../api/message.ts';
 import { openConnection, maxIdleMs, type Connection } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import { toNetworkError } from './network-error.ts';
 import { PipelinedExchange } from './pipelined-exchange.ts';
 import { PipelinedRequests, type Outcome, type PipelinedRequest } from './pipelined-requests.ts';
-import type { Outgoing, Sender, SendOptions } from './send.ts';
+import { printFields } from './request-writer.ts';
+import type { CreateHeaders, ListedRequest, Outgoing, Sender, SendOptions } from './send.ts';
 import { watchClock } from './time-limit.ts';
 
 /** An idle connection. */
@@ -38,26 +39,28 @@ class Pool {
   }
 
   send(outgoing: Outgoing): Promise<HttpResponse> {
-    const { listed } = outgoing;
-    if (listed !== undefined && this.#pipelined.mayTakeNext()) return this.#pipelined.send(outgoing, listed);
-    return this.sendAlone(outgoing);
-  }
-
-  sendAlone(outgoing: Outgoing): Promise<HttpResponse> {
     const { signal } = outgoing;
     const idle = signal?.aborted === true ? undefined : this.takeIdle();
-    return idle ? this.sendOver(idle, outgoing) : this.waitForOne(signal).then((connection) => this.sendOver(connection, outgoing));
+    return idle ? this.#sendOver(idle, outgoing) : this.waitForOne(signal).then((connection) => this.#sendOver(connection, outgoing));
   }
 
-  sendOver(connection: Connection, outgoing: Outgoing): Promise<HttpResponse> {
+  sendListed(request: ListedRequest, headers: CreateHeaders): Promise<HttpResponse | undefined> | undefined {
+    return this.#pipelined.mayTakeNext() ? this.#pipelined.send(request, headers) : undefined;
+  }
+
+  #sendOver(connection: Connection, outgoing: Outgoing): Promise<HttpResponse> {
     connection.socket.ref();
     return new Exchange(connection, outgoing, this.#options.idleTimeout, (idleMs) => this.release(connection, idleMs)).response;
   }
 
+  printFields(headers: Headers): string {
+    return printFields({ url: this.#url, headers });
+  }
+
   /** Sends several requests over one connection. */
-  sendTogether(connection: Connection, requests: readonly PipelinedRequest[], leave: (outcome: Outcome) => void): void {
+  sendTogether(connection: Connection, requests: readonly PipelinedRequest[], fields: string, leave: (outcome: Outcome) => void): void {
     connection.socket.ref();
-    void new PipelinedExchange(connection, requests, this.#options.idleTimeout, (idleMs, outcome) => {
+    void new PipelinedExchange(connection, requests, fields, this.#options.idleTimeout, (idleMs, outcome) => {
       this.release(connection, idleMs);
       leave(outcome);
     });
@@ -157,6 +160,10 @@ export function createSocketSender(options: SendOptions): Sender {
 
   return {
     send: (outgoing) => find(outgoing.url).send(outgoing),
+    sendListed: (url) => {
+      const pool = find(url);
+      return (request, headers) => pool.sendListed(request, headers);
+    },
     prepare: (url, mayBeLong = false) => find(url).prepare(mayBeLong),
     close: () => {
       isClosed = true;

@@ -8,7 +8,7 @@ import { createTrace } from './trace.ts';
 import type { Notices } from './voice.ts';
 import { createClient, type Authorize, type Client } from '../client/client.ts';
 import { pause, type RetryPolicy } from '../client/retry.ts';
-import type { Send, Sender } from '../http/send.ts';
+import type { Send, Sender, SendListed } from '../http/send.ts';
 import { readCount, readFlag, type Sources } from '../config/settings.ts';
 import { askOnce, openCache, type Cache } from '../config/cache.ts';
 import { UsageError, type ApiError } from '../base/errors.ts';
@@ -130,6 +130,17 @@ export function createConnections(options: ConnectOptions) {
         stopWatching?.();
       }
     };
+    let together: SendListed | undefined;
+    const noteListed = (response: HttpResponse | undefined): HttpResponse | undefined => {
+      if (response) guard.noteResponse();
+      return response;
+    };
+    const sendListed: SendListed = (request, headers) => {
+      // With a limited rate, each request waits for its turn.
+      if (curl || values.maxRequestsPerSecond !== undefined) return undefined;
+      together ??= loaded?.sendListed?.(url);
+      return together?.(request, headers)?.then(noteListed);
+    };
     return createClient(table, {
       endpoint: {
         service,
@@ -140,6 +151,7 @@ export function createConnections(options: ConnectOptions) {
         tryOtherForm: signing.tryOtherForm,
       },
       send,
+      sendListed,
       retry: readRetries(values),
       onRetry: notices.retry,
       now: world.now,

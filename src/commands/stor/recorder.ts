@@ -136,7 +136,8 @@ export async function* recordWork<T>(
   let isOver = false;
   try {
     if (begins) await recorder.begin();
-    yield* work();
+    // `yield*` creates further promises for each item.
+    for await (const item of work()) yield item;
     tally.finish();
     isOver = true;
   } catch (error) {

@@ -38,22 +38,20 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
   function describeFailures(ending = ''): PartialError {
     return new PartialError(`${failed} of ${failed + done} failed${ending}`, done === 0 && lastCode > 0 ? { allFailed: lastCode } : {});
   }
-  async function prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined> {
+  /** @param counts whether success counts as done: 1 or 0 */
+  async function attempt<T>(item: string, work: () => Promise<T>, counts = 1): Promise<T | undefined> {
     try {
-      return await work();
+      const result = await work();
+      done += counts;
+      return result;
     } catch (error) {
       await report(error, item);
       return undefined;
     }
   }
   return {
-    prepare,
-    attempt: (item, work) =>
-      prepare(item, async () => {
-        const result = await work();
-        done += 1;
-        return result;
-      }),
+    prepare: (item, work) => attempt(item, work, 0),
+    attempt,
     fail: report,
     pass: () => {
       done += 1;

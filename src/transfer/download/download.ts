@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { readClock } from '../../base/clock.ts';
 import { streamOf, WholeBody, type Headers } from '../../api/message.ts';
 import type { Download } from '../../api/operation.ts';
-import type { Listed } from '../../http/send.ts';
 import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
 import { lacks } from '../abilities.ts';
 import { closeBody } from '../close-body.ts';
@@ -51,13 +50,17 @@ export async function assertObject(path: RemotePath, { headers, body }: Download
   throw createDirectoryError(path);
 }
 
-/** Requests an object; its headers state size and MD5. With `etag` the object must still be that version; `listed` is what the listing says of a small object. */
-export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string, listed?: Listed): Promise<Opened> {
-  const response = await storage.getObject({ ...path, ifMatch: etag }, { listed });
+/** Describes the response to a request for an object. */
+export function describeOpened(path: RemotePath, { headers, body }: Download): Opened {
+  const { etag, 'content-md5': md5, 'content-length': length } = headers;
+  return { path, headers, etag, size: readLength(length), md5, body };
+}
+
+/** Requests an object; its headers state size and MD5. With `etag` the object must still be that version. */
+export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
+  const response = await storage.getObject({ ...path, ifMatch: etag });
   await assertObject(path, response);
-  const { headers, body } = response;
-  const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
-  return { path, headers, etag: version, size: readLength(length), md5, body };
+  return describeOpened(path, response);
 }
 
 /** Requests only the headers, for a download that starts later in the object; undefined where the headers lack etag, size or MD5. */
@@ -137,7 +140,8 @@ async function gather(body: Opened['body'], throttle: Engine['throttle'], ticket
   return Buffer.concat(chunks);
 }
 
-function checkContent(opened: Opened, content: Uint8Array): Uint8Array {
+/** @throws {NetworkError} unless the length and MD5 of all bytes of an object are those of the headers */
+export function checkContent(opened: Opened, content: Uint8Array): Uint8Array {
   checkLength(opened, content.length);
   checkMd5(opened, hash('md5', content, 'base64'));
   return content;

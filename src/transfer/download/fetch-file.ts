@@ -1,15 +1,18 @@
 import { basename } from 'node:path';
+import { WholeBody, type HttpResponse } from '../../api/message.ts';
+import { storage as operations } from '../../api/storage.ts';
 import { ApiError, isSystemError } from '../../base/errors.ts';
-import { openHead, openObject, readObject, type Opened } from './download.ts';
+import type { Listed } from '../../http/send.ts';
+import { checkContent, describeOpened, openHead, openObject, readObject, type Opened } from './download.ts';
 import { describeFetched, isWorthless, worthKeeping, writeObject, type Fetched, type FetchOptions } from './write-object.ts';
 import { lacks } from '../abilities.ts';
-import { isSmall, writeSmallObject } from './write-small-object.ts';
+import { isSmall, placeSmallObject, writeSmallObject } from './write-small-object.ts';
 import { closeBody } from '../close-body.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import type { Ticket } from '../../base/monitor.ts';
 import { findLeft, hasUnfinished, lookAt } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
-import { tryAgain } from '../retry.ts';
+import { mayTryAgain, tryAgain } from '../retry.ts';
 import { findWriteTarget, writeStream, type WriteTarget } from '../local/write-target.ts';
 
 /** Objects up to this size may be requested together over one connection, bytes. */
@@ -31,12 +34,8 @@ async function openToContinue(engine: Engine, source: RemotePath, file: string, 
 
 async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const { kind, file } = target;
-  const { etag, size, listedEtag = etag } = options;
-  // An object with a rate limit is read as slowly as it may be.
-  const isSmallest = size !== undefined && size <= smallestSize && engine.throttle === undefined;
-  const listed = isSmallest && listedEtag !== undefined ? { etag: listedEtag, size } : undefined;
   const mayContinue = kind === 'file' && mayHaveBeginning(file, options) && !lacks(engine.storage, 'ranges');
-  const opened = await (mayContinue ? openToContinue(engine, source, file, options) : openObject(engine, source, etag, listed));
+  const opened = await (mayContinue ? openToContinue(engine, source, file, options) : openObject(engine, source, options.etag));
   try {
     if (kind === 'file') return await (isSmall(opened, options) ? writeSmallObject : writeObject)(engine, opened, file, options, ticket);
     if (opened.size !== undefined) ticket.expect(opened.size);
@@ -49,12 +48,46 @@ async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget
   }
 }
 
+/** What the listing says of a small object of a tree, which may be requested together with others; undefined for all others. */
+function findListed({ throttle }: Engine, { inTree, continues, etag, listedEtag = etag, size }: FetchOptions): Listed | undefined {
+  const isSmallest = size !== undefined && size <= smallestSize && inTree === true && continues !== true;
+  // An object with a rate limit is read as slowly as it may be.
+  return isSmallest && listedEtag !== undefined && throttle === undefined ? { etag: listedEtag, size } : undefined;
+}
+
+/**
+ * Writes a small object that was requested together with others. Undefined if it has to be requested again.
+ * @throws {LocalError}
+ */
+function placeListed(engine: Engine, source: RemotePath, response: HttpResponse, file: string, options: FetchOptions): Fetched | undefined {
+  if (!(response.body instanceof WholeBody)) return undefined;
+  const opened = describeOpened(source, response);
+  const { bytes } = response.body;
+  const begin = (): Ticket => engine.monitor.begin(printRemotePath(source), bytes.length);
+  try {
+    options.onHeaders?.(opened.headers);
+    const fetched = placeSmallObject(engine, opened, checkContent(opened, bytes), file, options);
+    const ticket = begin();
+    ticket.move(bytes.length);
+    ticket.end('done');
+    return fetched;
+  } catch (error) {
+    if (mayTryAgain(error)) return undefined;
+    begin().end('failed');
+    throw explainFetch(error, source, file);
+  }
+}
+
 /**
  * Writes an object to a file, which gets its name only when it is complete and its MD5 is right. A broken connection is resumed, and so is
  * the file that an interrupted run left. The modification time is set from the object's `m-mtime`.
  * @throws {NetworkError} {ApiError} {LocalError} and then no file exists, or the old one
  */
 export async function fetchFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions = {}): Promise<Fetched> {
+  const listed = findListed(engine, options);
+  const response = listed && (await engine.storage.askListed(operations.getObject, source, listed));
+  const small = response && placeListed(engine, source, response, file, options);
+  if (small) return small;
   let target: WriteTarget = { kind: 'file', file };
   async function fetch(ticket: Ticket): Promise<Fetched> {
     if (options.inTree !== true) target = findWriteTarget(file);

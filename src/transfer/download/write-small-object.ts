@@ -45,6 +45,35 @@ function writeContent(content: Uint8Array, unfinished: string, properties: Prope
 }
 
 /**
+ * Writes a small object, all of whose bytes have arrived, in one step.
+ * @throws {NetworkError} {LocalError} and then no file exists, or the old one
+ */
+export function placeSmallObject(
+  { storage, processes }: Engine,
+  opened: Opened,
+  content: Uint8Array,
+  file: string,
+  options: FetchOptions,
+): Fetched {
+  // One check is enough, because nothing is awaited between it and the rename.
+  const there = checkTarget(file, opened, options);
+  const properties = readProperties(opened, options, there);
+  const unfinished = nameBriefly(file, processes);
+  const made = writeContent(content, unfinished, properties, options.sparse === true);
+  try {
+    if (there !== undefined) assertApart(storage, file);
+    noteMade(storage, made);
+    if (!giveName(unfinished, file, options.replaces ?? 'anything')) throw createTakenError(file);
+    if (options.inTree !== true) removeStale(file, processes);
+    const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+    return describeFetched(opened, file, properties.mtime, made, named);
+  } catch (error) {
+    removeQuietly(unfinished);
+    throw error;
+  }
+}
+
+/**
  * Like `writeObject`, for a small object: it is written when all of its bytes have arrived, and an interrupted download leaves nothing.
  * @throws {NetworkError} {LocalError} and then no file exists, or the old one
  */
@@ -55,7 +84,6 @@ export async function writeSmallObject(
   options: FetchOptions,
   ticket: Ticket,
 ): Promise<Fetched> {
-  const { storage, processes, signal } = engine;
   options.onHeaders?.(opened.headers);
   if (opened.size !== undefined) ticket.expect(opened.size);
   const counting = countMoves(ticket);
@@ -63,25 +91,10 @@ export async function writeSmallObject(
     const reading = readSmallObject(engine, opened, counting);
     // Awaiting bytes that have arrived would cost as much as their MD5.
     const content = reading instanceof Promise ? await reading : reading;
-    // One check is enough, because nothing is awaited between it and the rename.
-    const there = checkTarget(file, opened, options);
-    const properties = readProperties(opened, options, there);
-    const unfinished = nameBriefly(file, processes);
-    const made = writeContent(content, unfinished, properties, options.sparse === true);
-    try {
-      if (there !== undefined) assertApart(storage, file);
-      noteMade(storage, made);
-      if (!giveName(unfinished, file, options.replaces ?? 'anything')) throw createTakenError(file);
-      if (options.inTree !== true) removeStale(file, processes);
-      const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-      return describeFetched(opened, file, properties.mtime, made, named);
-    } catch (error) {
-      removeQuietly(unfinished);
-      throw error;
-    }
+    return placeSmallObject(engine, opened, content, file, options);
   } catch (error) {
     counting.takeBack();
-    if (!(error instanceof InterruptedError)) checkInterrupted(signal, error);
+    if (!(error instanceof InterruptedError)) checkInterrupted(engine.signal, error);
     throw error;
   }
 }

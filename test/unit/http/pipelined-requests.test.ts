@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { readAll } from '../../../src/api/message.ts';
-import type { Outgoing, Sender, SendOptions } from '../../../src/http/send.ts';
+import { readAll, type HttpResponse } from '../../../src/api/message.ts';
+import type { CreateHeaders, ListedRequest, Sender, SendOptions } from '../../../src/http/send.ts';
 import { createSocketSender } from '../../../src/http/sockets.ts';
 import { createRandom } from '../../support/random.ts';
 import { createDraw } from '../../support/random-values.ts';
@@ -67,10 +67,21 @@ function createSender(options: Partial<SendOptions> = {}): Sender {
   return sender;
 }
 
-/** Requests an object that a listing has named; its content and etag. */
-async function fetchObject(sender: Sender, url: string, name: string, more: Partial<Outgoing> = {}): Promise<string> {
-  const listed = { etag: `etag-${name}`, size: contentOf(name).length };
-  const { status, headers, body } = await sender.send({ method: 'GET', url: new URL(`/${name}`, url), headers: {}, listed, ...more });
+/** The headers that all requests have. */
+const createHeaders: CreateHeaders = () => Promise.resolve({});
+
+/** Requests an object together with others, and by itself where that is necessary; its content and etag. */
+async function fetchObject(sender: Sender, url: string, name: string, more: Partial<ListedRequest> = {}): Promise<string> {
+  const request = { target: `/${name}`, etag: `etag-${name}`, size: contentOf(name).length, signal: undefined, ...more };
+  const listed = await sender.sendListed?.(new URL(url))(request, createHeaders);
+  return listed ? await printObject(listed) : await fetchAlone(sender, url, name, request.signal);
+}
+
+async function fetchAlone(sender: Sender, url: string, name: string, signal?: AbortSignal): Promise<string> {
+  return await printObject(await sender.send({ method: 'GET', url: new URL(`/${name}`, url), headers: {}, signal }));
+}
+
+async function printObject({ status, headers, body }: HttpResponse): Promise<string> {
   return `${status} ${headers['etag']} ${Buffer.from(await readAll(body)).toString()}`;
 }
 
@@ -93,9 +104,8 @@ test('requests of one turn share connections, each with at most eight', async ()
 
 test('requests with the same etag, or with signals of their own, are not sent together', async () => {
   const { url, groups } = await serve(answerAll);
-  const same = { etag: 'etag-a', size: contentOf('a').length };
   const sender = createSender();
-  const twice = [fetchObject(sender, url, 'a'), fetchObject(sender, url, 'a', { listed: same })];
+  const twice = [fetchObject(sender, url, 'a'), fetchObject(sender, url, 'a')];
   expect(await Promise.all(twice)).toEqual([wanted('a'), wanted('a')]);
   const own = names(4).map((name) => fetchObject(sender, url, name, { signal: new AbortController().signal }));
   expect(await Promise.all(own)).toEqual(names(4).map(wanted));
@@ -179,7 +189,7 @@ test('a response that follows the last one answers no later request', async () =
   const { url } = await serve((all, socket) => void socket.write([...all, 'forged'].map((name) => describeObject(name)).join('')));
   const sender = createSender();
   await fetchAll(sender, url, names(16));
-  const own = await Promise.all(names(4, 16).map((name) => fetchObject(sender, url, name, { listed: undefined })));
+  const own = await Promise.all(names(4, 16).map((name) => fetchAlone(sender, url, name)));
   expect(own).toEqual(names(4, 16).map(wanted));
 });
 
@@ -252,12 +262,12 @@ async function tunnel(url: string, begin: (accept: () => void, refuse: () => voi
   return { proxy: { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), variable: 'HTTP_PROXY' } };
 }
 
-test('a connection that cannot be opened fails only the requests that it was for', async () => {
-  const { url } = await serve(answerAll);
+test('the requests of a connection that cannot be opened are sent one by one', async () => {
+  const { url, groups } = await serve(answerAll);
   let tunnels = 0;
   const sender = createSender(await tunnel(url, (accept, refuse) => ((tunnels += 1) === 1 ? refuse() : accept())));
-  const results = await Promise.allSettled(names(64).map((name) => fetchObject(sender, url, name)));
-  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
+  await fetchAll(sender, url, names(64));
+  expect(groups.filter((group) => group.length === 1)).toHaveLength(8);
 });
 
 test('requests that cannot be sent together open their connections at once', async () => {
@@ -268,8 +278,7 @@ test('requests that cannot be sent together open their connections at once', asy
     if (held.push(accept) === 16) for (const each of held) each();
   });
   const sender = createSender(through);
-  const listed = { etag: 'etag-a', size: contentOf('a').length };
-  const all = Array.from({ length: 16 }, () => fetchObject(sender, url, 'a', { listed }));
+  const all = Array.from({ length: 16 }, () => fetchObject(sender, url, 'a'));
   expect(await Promise.all(all)).toEqual(all.map(() => wanted('a')));
 });
 
@@ -289,4 +298,15 @@ test('responses may arrive in any pieces, and connections may break anywhere', a
     writeMore();
   });
   for (let round = 0; round < scale(30, 1000); round += 1) await fetchAll(createSender(), url, names(16, round * 16));
+});
+
+test('what cannot be signed is left to requests of their own, which report the error', async () => {
+  const { url, groups } = await serve(answerAll);
+  const sendListed = createSender().sendListed?.(new URL(url));
+  for (const createBad of [() => Promise.reject(new Error('locked')), () => Promise.resolve({ role: 'a\nb' })]) {
+    const requests = names(4).map((name) => ({ target: `/${name}`, etag: `etag-${name}`, size: 1, signal: undefined }));
+    const results = await Promise.all(requests.map(async (request) => await sendListed?.(request, createBad)));
+    expect(results).toEqual([undefined, undefined, undefined, undefined]);
+  }
+  expect(groups).toEqual([]);
 });
