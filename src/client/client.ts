@@ -2,7 +2,7 @@ import type { compute } from '../api/compute.ts';
 import { readAll, streamOf, type Body, type Headers, type HttpResponse } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
-import { ApiError, InterruptedError, NetworkError, UsageError } from '../base/errors.ts';
+import { ApiError, InterruptedError, NetworkError } from '../base/errors.ts';
 import { warnOfEffect } from '../http/network-error.ts';
 import { limitTime } from '../http/max-time.ts';
 import { createAskListed } from './listed.ts';
@@ -291,27 +291,4 @@ export function createClient<T extends Operations>(table: T, options: ClientOpti
     return declared && (async (input, options) => (await caller.answer(declared, input, options)).value);
   };
   return new Proxy(methods, { get: (own, name) => own[name as keyof typeof own] ?? call(String(name)) }) as unknown as Client<T>;
-}
-
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-}
-
-/** @param source option or setting that the URL is from @throws {UsageError} for a URL with a user name or password, which it does not show */
-export function assertNoCredentials({ username, password }: URL, source: string): void {
-  if (username === '' && password === '') return;
-  throw new UsageError(`${source}: the URL contains a user name or password, which these services do not accept`, {
-    hint: 'requests are signed with a key: remove the part before the @',
-  });
-}
-
-/** Plain HTTP exposes signatures and data: allowed only to this machine, or when the profile allows it. */
-export function checkTransport(url: URL, allowHttp: boolean): void {
-  if (url.protocol === 'https:') return;
-  if (url.protocol !== 'http:')
-    throw new UsageError(`${url.href}: not an https URL`, { hint: 'give a URL such as https://cloud.example.com' });
-  if (isLoopback(url) || allowHttp) return;
-  throw new UsageError(`${url.origin} is not protected by TLS: no request was sent`, {
-    hint: 'use an https URL, or allow plain HTTP in the profile: cloud profile edit --allow-http',
-  });
 }

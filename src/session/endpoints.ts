@@ -1,5 +1,5 @@
 import type { ServiceName } from '../api/operation.ts';
-import { assertNoCredentials, checkTransport } from '../client/client.ts';
+import { assertNoCredentials, checkTransport } from '../client/transport.ts';
 import { kebab, readFlag, settings as settingTable, type Sources } from '../config/settings.ts';
 import { UsageError } from '../base/errors.ts';
 

@@ -6,7 +6,7 @@ import { lazily } from '../base/lazily.ts';
 import { UsageError } from '../base/errors.ts';
 import { readUserFile, UntrustedFile } from '../base/private-files.ts';
 import type { World } from '../base/world.ts';
-import { isLoopback } from '../client/client.ts';
+import { isLoopback } from '../client/transport.ts';
 import { SilenceGuard } from '../http/silent-service.ts';
 import { readRunningClock } from '../http/time-limit.ts';
 import { findProxy } from '../http/proxy.ts';

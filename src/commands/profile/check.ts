@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { splitList } from '../../base/split-list.ts';
 import type { Context } from '../../cli/command.ts';
-import { assertNoCredentials } from '../../client/client.ts';
+import { assertNoCredentials } from '../../client/transport.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { World } from '../../base/world.ts';
 import { UsageError } from '../../base/errors.ts';

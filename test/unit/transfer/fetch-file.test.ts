@@ -1,7 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { WholeBody } from '../../../src/api/message.ts';
 import type { Engine } from '../../../src/transfer/engine.ts';
 import { silent } from '../../../src/transfer/engine.ts';
 import { fetchFile } from '../../../src/transfer/download/fetch-file.ts';
@@ -45,4 +47,62 @@ test('what replaces a private file is private while it arrives too', async () =>
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+describe('a small object that was requested together with others', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cloud-fetch-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Fetches it where the response to the request with others has this content; how it was requested, and what the monitor was told. */
+  async function fetchListed(content: string | undefined, file: string): Promise<string[]> {
+    const events: string[] = [];
+    const headers = { etag: 'e', 'content-length': '5', 'content-md5': createHash('md5').update('right').digest('base64') };
+    const respond = (text: string): object => ({ status: 200, headers, body: new WholeBody(Buffer.from(text)) });
+    const storage = {
+      askListed: () => {
+        events.push('together');
+        return content === undefined ? undefined : Promise.resolve(respond(content));
+      },
+      getObject: () => {
+        events.push('alone');
+        return Promise.resolve(respond('right'));
+      },
+    };
+    const ticket = {
+      ...silent.begin('', 0),
+      move: (bytes: number) => events.push(`${bytes}`),
+      end: (outcome: string) => events.push(outcome),
+    };
+    const monitor = { ...silent, begin: () => ticket };
+    const engine = { storage, monitor, hashing: createHashing(), processes: { own: 1, isAlive: () => false }, retries: 0 };
+    const options = { size: 5, listedEtag: 'e', inTree: true, rel: 'x' };
+    await fetchFile(engine as unknown as Engine, { account: 'demo', path: 'stor/x' }, file, options).catch((error: Error) => {
+      events.push(error.message);
+    });
+    return events;
+  }
+
+  test('is written at once, and counted once', async () => {
+    const file = join(folder, 'x');
+    expect(await fetchListed('right', file)).toEqual(['together', '5', 'done']);
+    expect(readFileSync(file, 'utf8')).toBe('right');
+  });
+
+  test.each([
+    ['had no response', undefined],
+    ['was damaged', 'wrong'],
+    ['is not as long as stated', 'righ'],
+  ])('is requested by itself where it %s', async (_, content) => {
+    const file = join(folder, 'x');
+    rmSync(file, { force: true });
+    expect(await fetchListed(content, file)).toEqual(['together', 'alone', '5', 'done']);
+    expect(readFileSync(file, 'utf8')).toBe('right');
+  });
+
+  test('leaves nothing, and fails once, where it cannot be written', async () => {
+    mkdirSync(join(folder, 'd', 'x'), { recursive: true });
+    const file = join(folder, 'd', 'x');
+    expect(await fetchListed('right', file)).toEqual(['together', 'failed', expect.stringContaining(`${file} is a directory`)]);
+    expect(readdirSync(join(folder, 'd'))).toEqual(['x']);
+  });
 });
