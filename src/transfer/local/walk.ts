@@ -95,9 +95,12 @@ async function readNames(folder: string, root: string, { onError, onSkip }: Loca
   const names = [];
   for (const raw of await readdir(folder, { encoding: 'buffer' })) {
     const name = raw.toString();
-    if (unfinishedName.test(name) && isOwnUnfinished(join(folder, name))) {
-      onSkip?.(join(folder, name), 'unfinished');
-      continue;
+    if (unfinishedName.test(name)) {
+      const file = join(folder, name);
+      const isOwn = isOwnUnfinished(file);
+      if (isOwn) onSkip?.(file, 'unfinished');
+      // Another process may have finished or removed its file since the directory was read.
+      if (isOwn || (isUtf8(raw) && lstatSync(file, { throwIfNoEntry: false }) === undefined)) continue;
     }
     if (folder === root && isManifest(name)) continue;
     if (isUtf8(raw)) names.push(name);
