@@ -37,7 +37,7 @@ function readNoted(text: string | undefined): Noted | undefined {
  */
 async function findDone(engine: Engine, entry: Entry, { source, file, etag }: FetchStep): Promise<string | undefined> {
   const noted = readNoted(entry.find(file));
-  const stats = look(file);
+  const stats = entry.isResumed || noted ? look(file) : undefined;
   if (stats === undefined) return undefined;
   if (noted && describeState(stats) === noted.state) return etag === undefined || etag === noted.etag ? noted.etag : undefined;
   if (!noted && Number(stats.ctimeMs) <= entry.began) return undefined;
@@ -54,8 +54,7 @@ export async function getOnce(
 ): Promise<{ fetched: Fetched; isOld: boolean }> {
   if (entry === undefined) return { fetched: await fetch(), isOld: false };
   const { source, file } = step;
-  const mayBeDone = entry.isResumed || entry.find(file) !== undefined;
-  const done = mayBeDone ? await findDone(engine, entry, step) : undefined;
+  const done = await findDone(engine, entry, step);
   if (done !== undefined) {
     const size = Number(look(file)?.size ?? 0);
     const path = printRemotePath(source);

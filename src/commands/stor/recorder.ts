@@ -136,8 +136,7 @@ export async function* recordWork<T>(
   let isOver = false;
   try {
     if (begins) await recorder.begin();
-    // `yield*` creates further promises for each item.
-    for await (const item of work()) yield item;
+    yield* work();
     tally.finish();
     isOver = true;
   } catch (error) {

@@ -38,20 +38,22 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
   function describeFailures(ending = ''): PartialError {
     return new PartialError(`${failed} of ${failed + done} failed${ending}`, done === 0 && lastCode > 0 ? { allFailed: lastCode } : {});
   }
-  /** @param counts whether success counts as done: 1 or 0 */
-  async function attempt<T>(item: string, work: () => Promise<T>, counts = 1): Promise<T | undefined> {
+  async function prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
-      const result = await work();
-      done += counts;
-      return result;
+      return await work();
     } catch (error) {
       await report(error, item);
       return undefined;
     }
   }
   return {
-    prepare: (item, work) => attempt(item, work, 0),
-    attempt,
+    prepare,
+    attempt: (item, work) =>
+      prepare(item, async () => {
+        const result = await work();
+        done += 1;
+        return result;
+      }),
     fail: report,
     pass: () => {
       done += 1;
