@@ -5,11 +5,10 @@ import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError } from '../base/errors.ts';
 import { warnOfEffect } from '../http/network-error.ts';
 import { limitTime } from '../http/max-time.ts';
-import { createAskListed } from './listed.ts';
-import { buildRequest, encodePart } from './request.ts';
+import { buildPath, buildRequest, encodePart } from './request.ts';
 import { readError, readResult } from './response.ts';
 import { backOff, countRetries, createLongWaitError, mayRetry, noteExhausted, readRetryAfter, type RetryPolicy } from './retry.ts';
-import type { Listed, Outgoing, Send, SendListed } from '../http/send.ts';
+import type { CreateHeaders, Listed, Outgoing, Send, SendListed } from '../http/send.ts';
 
 /** Events of a request, for `--verbose`. */
 export type TraceEvent =
@@ -248,17 +247,25 @@ function createCaller(own: ClientOptions) {
   return { answer, request, noteResponse, retries: retry.workRetries ?? retry.retries };
 }
 
-/** Creates the function that requests small objects together. */
-function askTogether({ endpoint, sendListed, maxTime, trace, interruption }: ClientOptions, noteResponse: () => void) {
+/** Creates `askListed`. @param noteResponse called after each response */
+function createAskListed({ endpoint, sendListed, maxTime, trace, interruption }: ClientOptions, noteResponse: () => void) {
   const standard = standardHeaders(endpoint);
-  return createAskListed({
+  const basePath = basePathOf(endpoint);
+  const createHeaders: CreateHeaders = async () => ({ ...standard, ...(await endpoint.authorize('bytes')) });
+  const note = (response: HttpResponse | undefined): HttpResponse | undefined => {
+    if (response) noteResponse();
+    return response;
+  };
+  return (
+    operation: Operation,
+    input: Readonly<Record<string, unknown>>,
+    listed: Listed,
+  ): Promise<HttpResponse | undefined> | undefined => {
     // What is traced, or has a time limit of its own, does not wait for others.
-    sendListed: maxTime === undefined && trace === undefined ? sendListed : undefined,
-    basePath: basePathOf(endpoint),
-    createHeaders: async () => ({ ...standard, ...(await endpoint.authorize('bytes')) }),
-    interruption: () => interruption?.(false),
-    noteResponse,
-  });
+    if (sendListed === undefined || maxTime !== undefined || trace !== undefined) return undefined;
+    const target = basePath + buildPath(operation, input);
+    return sendListed({ ...listed, url: endpoint.url, target, signal: interruption?.(false) }, createHeaders)?.then(note);
+  };
 }
 
 /** Buffers an error response so that its body can be read twice: to decide on a retry, and by the caller. */
@@ -283,7 +290,7 @@ async function throwRefusal(response: HttpResponse, place: { url: URL; now: () =
 /** A client of one service: a typed function for each operation of its table. */
 export function createClient<T extends Operations>(table: T, options: ClientOptions): Client<T> {
   const { noteResponse, ...caller } = createCaller(options);
-  const methods = { ...caller, askListed: askTogether(options, noteResponse) };
+  const methods = { ...caller, askListed: createAskListed(options, noteResponse) };
   type Call = (input: Readonly<Record<string, unknown>>, call?: CallOptions) => Promise<unknown>;
   // Created on access: a command uses only one or two of all functions.
   const call = (name: string): Call | undefined => {

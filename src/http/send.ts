@@ -22,7 +22,9 @@ export interface Outgoing {
 
 /** A request for a small object of a listing, which may be sent together with others. */
 export interface ListedRequest extends Listed {
-  /** Path and query. */
+  /** The URL of the service. */
+  readonly url: URL;
+  /** Path of the object there, as in the request line. */
   readonly target: string;
   readonly signal: AbortSignal | undefined;
 }
@@ -80,8 +82,7 @@ export type SendListed = (request: ListedRequest, headers: CreateHeaders) => Pro
 /** A sender that keeps connections open between requests. */
 export interface Sender {
   readonly send: Send;
-  /** Returns what sends requests to the host of this URL together; absent where each is sent by itself. */
-  readonly sendListed?: (url: URL) => SendListed;
+  readonly sendListed: SendListed;
   /** Starts to connect to the host of this URL, in advance of the first request; `mayBeLong` when its response may have a long body. */
   readonly prepare?: (url: URL, mayBeLong?: boolean) => void;
   /** Closes idle connections, so that the process can end. */

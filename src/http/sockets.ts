@@ -160,10 +160,7 @@ export function createSocketSender(options: SendOptions): Sender {
 
   return {
     send: (outgoing) => find(outgoing.url).send(outgoing),
-    sendListed: (url) => {
-      const pool = find(url);
-      return (request, headers) => pool.sendListed(request, headers);
-    },
+    sendListed: (request, headers) => find(request.url).sendListed(request, headers),
     prepare: (url, mayBeLong = false) => find(url).prepare(mayBeLong),
     close: () => {
       isClosed = true;

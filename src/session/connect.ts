@@ -130,7 +130,6 @@ export function createConnections(options: ConnectOptions) {
         stopWatching?.();
       }
     };
-    let together: SendListed | undefined;
     const noteListed = (response: HttpResponse | undefined): HttpResponse | undefined => {
       if (response) guard.noteResponse();
       return response;
@@ -138,8 +137,7 @@ export function createConnections(options: ConnectOptions) {
     const sendListed: SendListed = (request, headers) => {
       // With a limited rate, each request waits for its turn.
       if (curl || values.maxRequestsPerSecond !== undefined) return undefined;
-      together ??= loaded?.sendListed?.(url);
-      return together?.(request, headers)?.then(noteListed);
+      return loaded?.sendListed(request, headers)?.then(noteListed);
     };
     return createClient(table, {
       endpoint: {

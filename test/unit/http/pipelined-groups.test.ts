@@ -8,6 +8,8 @@ import { PipelinedExchange } from '../../../src/http/pipelined-exchange.ts';
 import { PipelinedRequests } from '../../../src/http/pipelined-requests.ts';
 import type { CreateHeaders } from '../../../src/http/send.ts';
 
+const url = new URL('http://127.0.0.1');
+
 /** Makes rounds of 16 requests to a service for whose responses these milliseconds are waited; the size of the groups of each round. */
 async function measureGroups(waits: readonly number[]): Promise<number[][]> {
   let waited = 0;
@@ -32,7 +34,7 @@ async function measureGroups(waits: readonly number[]): Promise<number[][]> {
     groups = [];
     const headers: CreateHeaders = () => Promise.resolve({});
     const send = async (name: string): Promise<void> => {
-      if (requests.mayTakeNext()) await requests.send({ target: `/${name}`, etag: name, size: 1, signal: undefined }, headers);
+      if (requests.mayTakeNext()) await requests.send({ url, target: `/${name}`, etag: name, size: 1, signal: undefined }, headers);
       else groups.push(1);
     };
     await Promise.all(Array.from({ length: 16 }, (_, number) => send(`n${number}`)));
@@ -58,6 +60,7 @@ async function measureWait(between: () => Promise<void> | void): Promise<number 
   await once(socket, 'connect');
   let waited: number | undefined;
   const requests = ['a', 'b'].map((etag) => ({
+    url,
     target: `/${etag}`,
     etag,
     size: 0,

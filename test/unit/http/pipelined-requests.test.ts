@@ -72,8 +72,9 @@ const createHeaders: CreateHeaders = () => Promise.resolve({});
 
 /** Requests an object together with others, and by itself where that is necessary; its content and etag. */
 async function fetchObject(sender: Sender, url: string, name: string, more: Partial<ListedRequest> = {}): Promise<string> {
-  const request = { target: `/${name}`, etag: `etag-${name}`, size: contentOf(name).length, signal: undefined, ...more };
-  const listed = await sender.sendListed?.(new URL(url))(request, createHeaders);
+  const known = { etag: `etag-${name}`, size: contentOf(name).length };
+  const request = { url: new URL(url), target: `/${name}`, ...known, signal: undefined, ...more };
+  const listed = await sender.sendListed(request, createHeaders);
   return listed ? await printObject(listed) : await fetchAlone(sender, url, name, request.signal);
 }
 
@@ -302,10 +303,10 @@ test('responses may arrive in any pieces, and connections may break anywhere', a
 
 test('what cannot be signed is left to requests of their own, which report the error', async () => {
   const { url, groups } = await serve(answerAll);
-  const sendListed = createSender().sendListed?.(new URL(url));
+  const sender = createSender();
   for (const createBad of [() => Promise.reject(new Error('locked')), () => Promise.resolve({ role: 'a\nb' })]) {
-    const requests = names(4).map((name) => ({ target: `/${name}`, etag: `etag-${name}`, size: 1, signal: undefined }));
-    const results = await Promise.all(requests.map(async (request) => await sendListed?.(request, createBad)));
+    const requests = names(4).map((name) => ({ url: new URL(url), target: `/${name}`, etag: `etag-${name}`, size: 1, signal: undefined }));
+    const results = await Promise.all(requests.map(async (request) => await sender.sendListed(request, createBad)));
     expect(results).toEqual([undefined, undefined, undefined, undefined]);
   }
   expect(groups).toEqual([]);
