@@ -259,12 +259,12 @@ function createAskListed({ endpoint, sendListed, maxTime, trace, interruption }:
   return (
     operation: Operation,
     input: Readonly<Record<string, unknown>>,
-    listed: Listed,
+    { etag, size }: Listed,
   ): Promise<HttpResponse | undefined> | undefined => {
     // What is traced, or has a time limit of its own, does not wait for others.
     if (sendListed === undefined || maxTime !== undefined || trace !== undefined) return undefined;
     const target = basePath + buildPath(operation, input);
-    return sendListed({ ...listed, url: endpoint.url, target, signal: interruption?.(false) }, createHeaders)?.then(note);
+    return sendListed({ etag, size, url: endpoint.url, target, signal: interruption?.(false) }, createHeaders)?.then(note);
   };
 }
 

@@ -62,7 +62,7 @@ export class PipelinedExchange implements ConnectionUser {
     this.#requests = requests;
     this.#timeout = Math.min(pipelineTimeout, idleTimeout / 4);
     this.#leave = leave;
-    this.#signal = requests[0]?.signal;
+    this.#signal = requests[0]?.request.signal;
     connection.assign(this);
     if (this.#signal?.aborted === true) {
       this.#stop();
@@ -70,7 +70,7 @@ export class PipelinedExchange implements ConnectionUser {
     }
     if (this.#signal) stopOnAbort(this.#signal, this.#stop);
     try {
-      connection.socket.write(requests.map(({ target }) => printLine('GET', target) + fields).join(''), 'latin1');
+      connection.socket.write(requests.map(({ request }) => printLine('GET', request.target) + fields).join(''), 'latin1');
       connection.expectResponse(this.#timeout);
     } catch {
       this.#end(0);
@@ -100,7 +100,7 @@ export class PipelinedExchange implements ConnectionUser {
 
   /** @throws an error for a response that is not the object of the listing */
   #beginResponse(head: ResponseHead): void {
-    const { etag, size } = this.#requests[this.#arrived] ?? {};
+    const { etag, size } = this.#requests[this.#arrived]?.request ?? {};
     if (head.status !== 200 || head.headers['etag'] !== etag || head.length === undefined || head.length !== size)
       throw createFailure('EPROTO', 'the response is not the object that was requested');
     this.#head = head;

@@ -3,7 +3,8 @@ import type { Connection } from './connection.ts';
 import type { CreateHeaders, ListedRequest } from './send.ts';
 
 /** A request that may share a connection with others, and who waits for its response. */
-export interface PipelinedRequest extends ListedRequest {
+export interface PipelinedRequest {
+  readonly request: ListedRequest;
   readonly headers: CreateHeaders;
   /** Called with the response; without one if the object has to be requested by itself. */
   readonly settle: (response?: HttpResponse) => void;
@@ -91,7 +92,7 @@ export class PipelinedRequests {
 
   send(request: ListedRequest, headers: CreateHeaders): Promise<HttpResponse | undefined> {
     return new Promise((settle) => {
-      this.#waiting.push({ ...request, headers, settle });
+      this.#waiting.push({ request, headers, settle });
       this.#schedule();
     });
   }
@@ -122,7 +123,7 @@ export class PipelinedRequests {
   }
 
   #askForConnection(): void {
-    const signal = this.#waiting[0]?.signal;
+    const signal = this.#waiting[0]?.request.signal;
     this.#asked += 1;
     this.#connections.waitForOne(signal).then(
       (connection) => {
@@ -144,8 +145,9 @@ export class PipelinedRequests {
     const etags = new Set<string>();
     const first = this.#waiting[start];
     for (let at = start; at < this.#waiting.length && etags.size < this.#together; at += 1) {
-      const { etag, signal, headers } = this.#waiting[at] as PipelinedRequest;
-      if (signal !== first?.signal || headers !== first?.headers || etags.has(etag)) break;
+      const { request, headers } = this.#waiting[at] as PipelinedRequest;
+      const { etag, signal } = request;
+      if (signal !== first?.request.signal || headers !== first?.headers || etags.has(etag)) break;
       etags.add(etag);
     }
     return etags.size;
@@ -165,8 +167,8 @@ export class PipelinedRequests {
 
   /** All waiting requests with this signal. */
   #takeAll(aborted: AbortSignal): PipelinedRequest[] {
-    const taken = this.#waiting.filter(({ signal }) => signal === aborted);
-    this.#waiting = this.#waiting.filter(({ signal }) => signal !== aborted);
+    const taken = this.#waiting.filter(({ request }) => request.signal === aborted);
+    this.#waiting = this.#waiting.filter(({ request }) => request.signal !== aborted);
     return taken;
   }
 

@@ -41,18 +41,18 @@ export interface ResponseListener {
   end(rest: Uint8Array): void;
 }
 
-const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const statusLine = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n|$)/y;
 /** The size of a chunk, and extensions, which are ignored. */
 const chunkLine = new RegExp(String.raw`^([\da-fA-F]{1,12})(?:;${token}(?:=(?:${token}|"[\t !#-[\]-~]*"))?)*$`);
 
 /** A header line: its name, and its value without the blanks around it. The lookahead prevents quadratic time for many blanks. */
-const headerLine = new RegExp(String.raw`^(${token}):[\t ]*(?![\t ])(${fieldContent})[\t ]*$`);
+const headerLine = new RegExp(String.raw`(${token}):[\t ]*(?![\t ])(${fieldContent})[\t ]*(?:\r\n|$)`, 'y');
 
-/** The headers of a response: names in lower case, repeated headers joined by commas. */
-function readHeaders(lines: readonly string[]): Headers {
+/** The headers of a response in this text, from a line on: names in lower case, repeated headers joined by commas. */
+function readHeaders(text: string, start: number): Headers {
   const headers: Headers = {};
-  for (const line of lines) {
-    const match = headerLine.exec(line) ?? refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
+  for (headerLine.lastIndex = start; headerLine.lastIndex < text.length;) {
+    const match = headerLine.exec(text) ?? refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
     const name = (match[1] ?? '').toLowerCase();
     const value = match[2] ?? '';
     headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
@@ -72,10 +72,10 @@ interface Framed extends ResponseHead {
 
 /** Parses the headers of a response and determines its body length for this method (section 6.3). */
 function readHead(text: string, method: string): Framed | undefined {
-  const [first = '', ...lines] = text.split('\r\n');
-  const [, minor, digits] = statusLine.exec(first) ?? refuse('the status line is malformed');
+  statusLine.lastIndex = 0;
+  const [, minor, digits] = statusLine.exec(text) ?? refuse('the status line is malformed');
   const status = Number(digits);
-  const headers = readHeaders(lines);
+  const headers = readHeaders(text, statusLine.lastIndex);
   if (status === 101) refuse('the response switches protocols', 'HPE_UNEXPECTED_UPGRADE');
   if (status < 200) return minor === '1' ? undefined : refuse('HTTP/1.0 has no interim responses');
   const tokens = (headers['connection'] ?? '').toLowerCase().split(/[\t ]*,[\t ]*/);
@@ -230,7 +230,7 @@ export class ResponseParser {
     if (taken.text === '') return this.#complete(taken.rest);
     this.#trailers += taken.text.length;
     if (this.#trailers > largestHead) refuse('too many trailers', 'HPE_HEADER_OVERFLOW');
-    readHeaders([taken.text]);
+    readHeaders(taken.text, 0);
     return taken.rest;
   }
 }

@@ -105,7 +105,7 @@ async function fetchOne(
         inTree: options.recursive,
         rel,
         listedEtag: step.etag,
-        ...(options.noClobber && { replaces: 'nothing' }),
+        replaces: options.noClobber ? 'nothing' : undefined,
         onHeaders: (received) => void (headers = received),
       });
     const { fetched, isOld } = await getOnce({ engine, entry }, step, fetch);

@@ -18,7 +18,7 @@ export interface Continuation {
   /** Write blocks of zeros as holes. */
   readonly sparse?: boolean;
   /** What may exist under the file's name when the download replaces it; anything when absent. */
-  readonly replaces?: Replaced;
+  readonly replaces?: Replaced | undefined;
 }
 
 /** Copies the first bytes of a file to a new one, as a reflink where the file system supports it. */

@@ -94,7 +94,7 @@ export async function fetchFile(engine: Engine, source: RemotePath, file: string
     // Bytes written to a stream cannot be taken back, so there are no retries.
     const limits = target.kind === 'file' ? engine : { ...engine, retries: 0 };
     // A file that is continued is replaced only if it has not changed since.
-    let current = options.continues === true ? { replaces: lookAt(target.file), ...options } : options;
+    let current = options.continues === true ? { ...options, replaces: options.replaces ?? lookAt(target.file) } : options;
     return await tryAgain(async () => {
       try {
         return await fetchOnce(engine, source, target, current, ticket);

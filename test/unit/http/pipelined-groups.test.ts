@@ -60,11 +60,7 @@ async function measureWait(between: () => Promise<void> | void): Promise<number 
   await once(socket, 'connect');
   let waited: number | undefined;
   const requests = ['a', 'b'].map((etag) => ({
-    url,
-    target: `/${etag}`,
-    etag,
-    size: 0,
-    signal: undefined,
+    request: { url, target: `/${etag}`, etag, size: 0, signal: undefined },
     headers: () => Promise.resolve({}),
     settle: () => undefined,
   }));
