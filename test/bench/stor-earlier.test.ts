@@ -48,7 +48,10 @@ async function measure(sides: readonly Side[], kinds: readonly Kind[]): Promise<
   const runs = sides.map(() => kinds.map((): MeasuredRun[] => []));
   for (let round = 0; round < rounds; round += 1) {
     for (const [at, kind] of kinds.entries()) {
-      for (const [index, side] of sides.entries()) {
+      for (const turn of sides.keys()) {
+        // Each begins a third of the rounds: what one leaves to be written to the disk, the next one waits for.
+        const index = (turn + round) % sides.length;
+        const side = sides[index] as Side;
         const line = makeLines(side, round)[kind];
         // The first brings the files, and what the second finds out is remembered by the others.
         if (kind === 'sync' && round === 0) {
