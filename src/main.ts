@@ -48,7 +48,7 @@ const grace = 100;
 
 const nodeRelease = Number.parseInt(process.versions.node, 10);
 
-/** Releases of Node.js from this one on gain nothing by `optimizeLater`. */
+/** Releases of Node.js from this one on gain nothing by `putOff`. */
 const firstQuick = 22;
 
 /**
@@ -105,9 +105,9 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     beforeHangup,
     runKillable,
     ...(nodeRelease < firstQuick && {
-      optimizeLater: async () => {
-        const { optimizeLater } = await import('./base/optimize-later.ts');
-        optimizeLater((undo) => process.prependListener('exit', undo));
+      putOff: async (preparation) => {
+        const { putOff } = await import('./base/put-off.ts');
+        putOff(preparation, (undo) => process.prependListener('exit', undo));
       },
     }),
   });

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Preparation } from './put-off.ts';
 
 /** An input stream of the process. */
 export interface InputStream {
@@ -69,8 +70,8 @@ export interface World {
   readonly heedsSignals: () => boolean;
   /** Does work that blocks the event loop, during which a signal ends the process. Absent where there are no signals. */
   readonly runKillable?: <T>(work: () => T) => T;
-  /** Called before many small transfers, which may end before optimized code pays. Absent if that gains nothing, or in shared processes. */
-  readonly optimizeLater?: () => Promise<void>;
+  /** Puts off what V8 does for long work, when this run may be short. Absent if that gains nothing, or in shared processes. */
+  readonly putOff?: (preparation: Preparation) => Promise<void>;
 }
 
 export function describeUnused(name: string, problem: string): string {

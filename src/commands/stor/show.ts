@@ -123,7 +123,7 @@ export async function runTransfers(
     try {
       for await (const row of recordWork(recorder, !only || command.resumed !== undefined, tally, start)) {
         // Not earlier: V8 refuses the compiled code that was kept of modules which are loaded meanwhile.
-        if (!only && !isRepeated && steps === 0) await context.world.optimizeLater?.();
+        if (!only && !isRepeated && steps === 0) await context.world.putOff?.('opt');
         recorder.count();
         steps += 1;
         yield row;

@@ -34,9 +34,19 @@ export function chooseComparison({ checksum, sizeOnly }: CompareValues): Compari
   return checksum ? 'checksum' : sizeOnly ? 'size' : 'mtime';
 }
 
-export function reportTo(tally: Tally): SyncReport {
+/** Number of files after which `sync` has loaded all modules that it needs for most. */
+const someFiles = 500;
+
+/** @param onMany called when there are many files with nothing to do */
+export function reportTo(tally: Tally, onMany?: () => void): SyncReport {
   const { attempt, fail, pass, skip } = tally;
-  return { attempt, fail, pass, skip };
+  let passed = 0;
+  const passOne = (): void => {
+    passed += 1;
+    if (passed === someFiles) onMany?.();
+    pass();
+  };
+  return { attempt, fail, pass: passOne, skip };
 }
 
 export const copyOptions = {
