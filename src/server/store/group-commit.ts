@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
 import type { Schema } from './schema.ts';
+import { runQuery, withConnection } from './prepared-query.ts';
 import type { Store } from './store.ts';
 
 const begin = CompiledQuery.raw('savepoint work');
@@ -23,18 +24,18 @@ function queueWork<T>(
   let settle = (): void => undefined;
   return {
     async run(transaction) {
-      await transaction.executeQuery(begin);
+      await runQuery(transaction, begin);
       try {
         const value = await work(transaction);
         settle = () => resolve(value);
       } catch (error) {
         // If the savepoint no longer exists, the whole transaction was lost for the same reason.
-        await transaction.executeQuery(undo).catch(() => {
+        await runQuery(transaction, undo).catch(() => {
           throw error;
         });
         settle = () => reject(error);
       }
-      await transaction.executeQuery(end);
+      await runQuery(transaction, end);
     },
     settle: () => settle(),
     fail: reject,
@@ -60,9 +61,11 @@ export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
 
   async function commitGroup(group: readonly QueuedWork[]): Promise<void> {
     try {
-      await db.transaction().execute(async (transaction) => {
-        for (const work of group) await work.run(transaction);
-      });
+      await db.transaction().execute((transaction) =>
+        withConnection(transaction, async () => {
+          for (const work of group) await work.run(transaction);
+        }),
+      );
       commits += 1;
       for (const work of group) work.settle();
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CompiledQuery, Kysely } from 'kysely';
+import type { CompiledQuery, DatabaseConnection, Kysely, QueryResult, Transaction } from 'kysely';
 import type { Schema } from './schema.ts';
 
 /** Stands for a value while a query is compiled. */
@@ -9,6 +9,29 @@ class Placeholder {
   constructor(name: string) {
     this.name = name;
   }
+}
+
+/** The connection of each transaction in progress for which `withConnection` found it. */
+const connections = new WeakMap<object, DatabaseConnection>();
+
+/**
+ * Does the work of a transaction whose compiled queries go to its connection directly. The query builder finds the connection anew for each
+ * query, which takes longer than most of them.
+ */
+export async function withConnection<T>(transaction: Transaction<Schema>, work: () => Promise<T>): Promise<T> {
+  // Not held during the work: all other queries of the transaction wait for it.
+  const connection = await transaction.getExecutor().provideConnection((each) => Promise.resolve(each));
+  connections.set(transaction, connection);
+  try {
+    return await work();
+  } finally {
+    connections.delete(transaction);
+  }
+}
+
+/** Runs a compiled query. */
+export async function runQuery<R>(db: Kysely<Schema>, query: CompiledQuery<R>): Promise<QueryResult<R>> {
+  return await (connections.get(db) ?? db).executeQuery(query);
 }
 
 const statements = new Map<string, string>();
@@ -41,7 +64,7 @@ export function prepareQuery<V extends object, R>(
     }
     const given = values as Readonly<Record<string, unknown>>;
     const parameters = compiled.parameters.map((each) => (each instanceof Placeholder ? given[each.name] : each));
-    const { rows } = await db.executeQuery<R>({ ...compiled, parameters });
+    const { rows } = await runQuery<R>(db, { ...compiled, parameters });
     return rows;
   };
 }
