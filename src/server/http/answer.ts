@@ -136,9 +136,9 @@ function beginAttempt<T extends Operations>(
   { service, store, datacenter, findImage, now = Date.now, settings }: ServiceOptions<T>,
   { request, connection }: Exchange,
   { path, query }: Target,
-  account: AccountRow,
-  caller: Caller,
-): Omit<Attempt, 'operation' | 'inputs'> {
+  { operation, inputs }: Match,
+  { account, caller }: Pick<Attempt, 'account' | 'caller'>,
+): Attempt {
   const named = readNamedRoles(service, query, request);
   const context = {
     now: now(),
@@ -147,7 +147,7 @@ function beginAttempt<T extends Operations>(
     userAgent: request.headers['user-agent'],
     datacenter,
   };
-  return { store, caller, account, path, named, context, settings, findImage };
+  return { store, caller, operation, inputs, account, path, named, context, settings, findImage };
 }
 
 function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name }: Operation): Handler<Operation> {
@@ -207,8 +207,8 @@ export async function answer<T extends Operations>(
   const { operation, inputs } = found;
   exchange.operation = operation;
   if (presigned) assertUrlCovers(operation, request.headers);
-  const attempt = beginAttempt(options, exchange, target, account, caller);
-  await authorise({ ...attempt, operation, inputs });
+  const attempt = beginAttempt(options, exchange, target, found, { account, caller });
+  await authorise(attempt);
   if (settings.faults?.isEmpty === false) request = await injectFaults(options, exchange, { operation, target, request });
   const applied = applyLag(settings, operation, exchange.injection);
   if (operation.needsUpload) await options.assertUpload?.(store, account, inputs);

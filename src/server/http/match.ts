@@ -36,6 +36,8 @@ function takePart(segment: Segment, index: number, parts: readonly string[], inp
 function matchPath({ segments }: Operation, parts: readonly string[]): Record<string, string> | undefined {
   const hasRest = segments.at(-1)?.kind === 'rest';
   if (hasRest ? parts.length < segments.length - 1 : parts.length !== segments.length) return undefined;
+  // Most operations differ in a literal.
+  if (segments.some(({ kind, text }, index) => kind === 'literal' && text !== parts[index])) return undefined;
   const inputs: Record<string, string> = {};
   return segments.every((segment, index) => takePart(segment, index, parts, inputs)) ? inputs : undefined;
 }
