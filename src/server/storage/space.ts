@@ -23,6 +23,16 @@ const freePages = 64 * 1024;
 /** How many bytes may be stored before the next measurement. */
 const remaining = new WeakMap<Store, number>();
 
+/** Measurements in progress. */
+const measuring = new WeakMap<Store, Promise<number>>();
+
+/** Measures the free space, once for all requests that ask meanwhile. */
+async function measureFree(store: Store): Promise<number> {
+  const free = measuring.get(store) ?? store.bytes.measureFree().finally(() => measuring.delete(store));
+  measuring.set(store, free);
+  return await free;
+}
+
 /** Bytes in the database file that it no longer uses; deleted rows do not shrink the file. */
 async function measureFreePages(db: Kysely<Schema>): Promise<number> {
   const { rows } = await sql<{
@@ -48,7 +58,7 @@ function needsNoMeasurement(store: Store, length: number): boolean {
 export async function assertSpace(store: Store, length: number, what = 'content-length is'): Promise<void> {
   const least = length === Infinity ? 0 : length;
   if (needsNoMeasurement(store, least)) return;
-  const free = await store.bytes.measureFree();
+  const free = await measureFree(store);
   const kept = isPostgres(store.db) ? 0 : reserved;
   const space = free - least - kept;
   remaining.set(store, Math.min(space, measuredEach));

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
 import { LocalError } from '../../../src/base/errors.ts';
+import { assertSpace } from '../../../src/server/storage/space.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import { openStore, type FileStore } from '../../../src/server/store/open.ts';
 import { readPages } from '../../../src/server/store/read-pages.ts';
@@ -271,4 +272,14 @@ test('reading very many rows one after the other leaves turns to others', async 
   clearInterval(others);
   expect(count).toBe(50_000);
   expect(turns).toBeGreaterThan(0);
+});
+
+test('bodies that arrive together measure the free space once, and again after a failure', async () => {
+  const measured = vi.spyOn(store.bytes, 'measureFree').mockRejectedValueOnce(new Error('EIO'));
+  const assertAll = (): Promise<unknown> => Promise.all(Array.from({ length: 32 }, () => assertSpace(store, 1000)));
+  await expect(assertAll()).rejects.toThrow('EIO');
+  expect(measured).toHaveBeenCalledTimes(1);
+  await assertAll();
+  expect(measured).toHaveBeenCalledTimes(2);
+  await expect(assertSpace(store, 2 ** 60)).rejects.toThrow('the disk of the service has');
 });
