@@ -157,14 +157,14 @@ test('a run of a new kind adds what it calls to the compiled code, and the same 
 });
 
 test.each([
-  ['get', 'stor get -r -q many got', 'opt'],
-  ['put', 'stor put -r -q many kept', 'opt'],
-  ['sync', 'stor sync -q many stor:many', 'incremental-marking'],
+  ['get', 'stor get -r -q plenty got', 'opt'],
+  ['put', 'stor put -r -q plenty kept', 'opt'],
+  ['sync', 'stor sync -q plenty stor:plenty', 'incremental-marking'],
 ])('what stor %s compiled while V8 put off its work for long runs is accepted by the next command', async (verb, line, preparation) => {
-  for (let number = 0; number < 600; number += 1) user.write(`many/${number}`, String(number));
+  for (let number = 0; number < 600; number += 1) user.write(`plenty/${number}`, String(number));
   // The content of a file that has just been changed is read again.
-  await user.shell('touch -d 2026-01-01 many/*');
-  for (const _ of [1, 2]) await user.line('cloud stor sync -q many stor:many');
+  await user.shell('touch -d 2026-01-01 plenty/*');
+  for (const _ of [1, 2]) await user.line('cloud stor sync -q plenty stor:plenty');
   const hook = join(user.home, 'rejected.cjs');
   const log = join(user.home, `rejected-${verb}`);
   const script = `const vm = require('node:vm'); const { Script } = vm; const v8 = require('node:v8'); const { setFlagsFromString } = v8;
