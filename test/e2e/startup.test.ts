@@ -178,8 +178,9 @@ test.each([
   const noted = readFileSync(log, 'utf8').trim().split('\n');
   expect([noted.includes('false'), noted.includes('true')]).toEqual([true, false]);
   const flags = noted.filter((text) => text.startsWith('--'));
-  const turns = [`--no-${preparation}`, `--${preparation}`];
-  expect(flags).toEqual(process.versions.node.startsWith('20.') ? [...turns, ...turns] : []);
+  // After a second the flag is set back, and at the end of the program.
+  expect([...new Set(flags)]).toEqual(process.versions.node.startsWith('20.') ? [`--no-${preparation}`, `--${preparation}`] : []);
+  expect(flags.at(-1) ?? '').not.toContain('--no-');
 });
 
 test.each(['find many', 'tree many', 'ls -0 many'])('stor %s writes its lines together, not each by itself', async (line) => {
