@@ -157,22 +157,23 @@ test('a run of a new kind adds what it calls to the compiled code, and the same 
 });
 
 test.each([
-  ['get', 'stor get -r -q plenty got', 'opt'],
-  ['put', 'stor put -r -q plenty kept', 'opt'],
-  ['sync', 'stor sync -q plenty stor:plenty', 'incremental-marking'],
-])('what stor %s compiled while V8 put off its work for long runs is accepted by the next command', async (verb, line, preparation) => {
-  for (let number = 0; number < 600; number += 1) user.write(`plenty/${number}`, String(number));
+  [20, 'stor get -r -q tree-20 got', 'opt'],
+  [20, 'stor put -r -q tree-20 kept', 'opt'],
+  [600, 'stor sync -q tree-600 stor:tree-600', 'incremental-marking'],
+])('what V8 compiles of %i files while it puts off work is accepted by the next command: %s', async (count, line, preparation) => {
+  const folder = `tree-${count}`;
+  for (let number = 0; number < count; number += 1) user.write(`${folder}/${number}`, String(number));
   // The content of a file that has just been changed is read again.
-  await user.shell('touch -d 2026-01-01 plenty/*');
-  for (const _ of [1, 2]) await user.line('cloud stor sync -q plenty stor:plenty');
+  await user.shell(`touch -d 2026-01-01 ${folder}/*`);
+  for (const _ of [1, 2]) await user.line(`cloud stor sync -q ${folder} stor:${folder}`);
   const hook = join(user.home, 'rejected.cjs');
-  const log = join(user.home, `rejected-${verb}`);
+  const log = join(user.home, `rejected-${line.split(' ')[1]}`);
   const script = `const vm = require('node:vm'); const { Script } = vm; const v8 = require('node:v8'); const { setFlagsFromString } = v8;
     const note = (text) => require('node:fs').appendFileSync(${JSON.stringify(log)}, text + '\\n');
     vm.Script = class extends Script { constructor(...given) { super(...given); note(this.cachedDataRejected); } };
     v8.setFlagsFromString = (flag) => { note(flag); setFlagsFromString(flag); };`;
   writeFileSync(hook, script);
-  const env = { ...user.env, XDG_CACHE_HOME: join(user.home, `compiled-${verb}`) };
+  const env = { ...user.env, XDG_CACHE_HOME: `${log}-cache` };
   const options = { env, cwd: user.home };
   for (const _ of [1, 2]) execFileSync(process.execPath, ['--require', hook, program, ...line.split(' ')], options);
   const noted = readFileSync(log, 'utf8').trim().split('\n');
