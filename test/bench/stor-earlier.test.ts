@@ -22,6 +22,8 @@ const rounds = scale(1, 7);
 const concurrency = 16;
 /** Of lines of which something is promised, how many times the rate of the earlier release they have at least; the others are shown. */
 const least = [1.8, 3, 1.5];
+/** How many times as long as the start of Node.js a `sync` with nothing to do may take. */
+const mostStarts = 16;
 
 /** Whose client works with whose services. */
 interface Side {
@@ -30,7 +32,7 @@ interface Side {
   readonly start: string;
 }
 
-type Kind = 'put' | 'get' | 'sync' | 'find' | 'rm';
+type Kind = 'put' | 'get' | 'sync' | 'find' | 'rm' | 'nothing';
 
 /** The lines of a round, by what they measure. Nothing is replaced, and nothing removed while anything is still to be made. */
 function makeLines({ name, start }: Side, round: number): Record<Kind, string> {
@@ -41,6 +43,7 @@ function makeLines({ name, start }: Side, round: number): Record<Kind, string> {
     sync: `${start} stor sync known stor:${name}-known -q`,
     find: `${start} stor find ${name}-0 --type object`,
     rm: `${start} stor rm -r -y ${tree} -q`,
+    nothing: `'${process.execPath}' -e 0`,
   };
 }
 
@@ -86,10 +89,21 @@ test.runIf(earlierProgram !== undefined)(
       { name: 'beside', start: `${old} --profile beside` },
     ];
     const made = await measure(sides, ['put', 'get', 'sync', 'find']);
+    const [[starts = []] = []] = await measure(sides.slice(0, 1), ['nothing']);
     const removed = await measure(sides, ['rm']);
     const [ours = [], client = [], whole = []] = made.map((runs, side) => [...runs, ...(removed[side] ?? [])]);
     await user.shell(`'${earlierProgram}' local stop --data beside -q`);
     expect((await user.shell(`diff -r many ours-0 && diff -r many theirs-0 && diff -r many beside-0`)).stdout).toBe('');
+    const middle = (runs: readonly MeasuredRun[] | undefined, read: (run: MeasuredRun) => number): number => median((runs ?? []).map(read));
+    const seconds = ({ seconds: taken }: MeasuredRun): number => taken;
+    const [ownSync, start] = [middle(ours[2], seconds), middle(starts, seconds)];
+    report('bench', {
+      name: `sync of ${known} files with nothing to do; node -e 0`,
+      ours: `${Math.round(ownSync * 1000)} ms`,
+      theirs: `${Math.round(start * 1000)} ms`,
+      ratio: ownSync / start,
+      ...(known === 10_000 && { most: mostStarts }),
+    });
     for (const [at, name] of [
       `put -r of ${count} files`,
       `get -r of ${count} files`,
@@ -97,10 +111,7 @@ test.runIf(earlierProgram !== undefined)(
       `find of ${count} objects`,
       `rm -r of ${count} objects`,
     ].entries()) {
-      const middle = (runs: readonly MeasuredRun[] | undefined, read: (run: MeasuredRun) => number): number =>
-        median((runs ?? []).map(read));
       const [own, other, complete] = [ours[at], client[at], whole[at]];
-      const seconds = ({ seconds: taken }: MeasuredRun): number => taken;
       const describe = (runs: readonly MeasuredRun[] | undefined): string =>
         `${Math.round(middle(runs, seconds) * 1000)} ms, ${Math.round(middle(runs, ({ peak }) => peak) / mebibyte)} MiB of memory`;
       report('bench', {
