@@ -48,7 +48,7 @@ const grace = 100;
 
 const nodeRelease = Number.parseInt(process.versions.node, 10);
 
-/** Releases of Node.js from this one on gain nothing by `putOff`. */
+/** From this release of Node.js on, `putOff` is of no use. */
 const firstQuick = 22;
 
 /**

@@ -241,10 +241,7 @@ function createCaller(own: ClientOptions) {
     }
   }
 
-  const noteResponse = (): void => {
-    hasResponded = true;
-  };
-  return { answer, request, noteResponse, retries: retry.workRetries ?? retry.retries };
+  return { answer, request, noteResponse: () => void (hasResponded = true), retries: retry.workRetries ?? retry.retries };
 }
 
 /** Creates `askListed`. @param noteResponse called after each response */

@@ -21,7 +21,7 @@ const known = count * 10;
 const rounds = scale(1, 7);
 const concurrency = 16;
 /** Of lines of which something is promised, how many times the rate of the earlier release they have at least; the others are shown. */
-const least = [1.8, 3, 1.5];
+const least = [1.8, scale(1.4, 3), 1.5];
 /** How many times as long as the start of Node.js a `sync` with nothing to do may take. */
 const mostStarts = 16;
 

@@ -21,13 +21,14 @@ export interface Matches {
   readonly selector?: string;
 }
 
+/** Adds what a segment takes to the inputs; literals have been compared. */
 function takePart(segment: Segment, index: number, parts: readonly string[], inputs: Record<string, string>): boolean {
   if (segment.kind === 'rest') {
     inputs[segment.text] = parts.slice(index).join('/');
     return index > 0 || parts.length > 0;
   }
+  if (segment.kind === 'literal') return true;
   const part = parts[index];
-  if (segment.kind === 'literal') return part === segment.text;
   if (part === undefined) return false;
   inputs[segment.text] = part;
   return true;
