@@ -6,13 +6,16 @@ import { createTestService, type TestService } from '../../support/service.ts';
 
 useQuickPasswords();
 
-let service: TestService | undefined;
+const services: TestService[] = [];
 let time = Date.now();
 async function start(settings: ServiceSettings): Promise<TestService> {
-  service = await createTestService({ now: () => time, settings });
+  const service = await createTestService({ now: () => time, settings });
+  services.push(service);
   return service;
 }
-afterEach(() => service?.close());
+afterEach(async () => {
+  await Promise.all(services.splice(0).map((service) => service.close()));
+});
 
 const missing = { status: 404, code: 'ResourceNotFound' };
 
