@@ -9,6 +9,7 @@ import { catchError, makeDsaKey, makeFolder, makeKey, run, showFingerprint, star
 
 const root = makeFolder();
 const { socket, add } = await startAgent(root);
+const withoutKeys = await startAgent(makeFolder());
 
 function makeSshDir(name: string): string {
   const path = join(root, name);
@@ -91,8 +92,7 @@ describe('finding a key by fingerprint', () => {
   });
 
   it('says that an agent without keys may be locked', async () => {
-    const agent = await startAgent(makeFolder());
-    const search = { agentSocket: agent.socket, sshDir: join(root, 'nowhere') };
+    const search = { agentSocket: withoutKeys.socket, sshDir: join(root, 'nowhere') };
     for (const wanted of [{ keyId: md5Of('work') }, {}])
       expect((await catchError(findSigner({ ...search, ...wanted }))).message).toContain('the ssh-agent has no keys; it may be locked');
   });
