@@ -138,7 +138,7 @@ async function judge(attempt: Attempt): Promise<Judgement | undefined> {
 }
 
 /** True if a caller may do everything in the account: the account itself, or a caller whose administrator role is active. */
-export async function isAdministrator(attempt: Omit<Attempt, 'operation' | 'inputs'>): Promise<boolean> {
+export async function isAdministrator(attempt: Attempt): Promise<boolean> {
   const { store, account, caller, named } = attempt;
   const described = describeCaller(attempt);
   if (described === undefined || described.kind === 'account') return described !== undefined;

@@ -23,14 +23,24 @@ const freePages = 64 * 1024;
 /** How many bytes may be stored before the next measurement. */
 const remaining = new WeakMap<Store, number>();
 
+/** A measurement of the free space. */
+interface Measurement {
+  /** Free bytes. */
+  readonly free: Promise<number>;
+  /** Bytes of the contents that were accepted by this measurement. */
+  accepted: number;
+}
+
 /** Measurements in progress. */
-const measuring = new WeakMap<Store, Promise<number>>();
+const measuring = new WeakMap<Store, Measurement>();
 
 /** Measures the free space, once for all requests that ask meanwhile. */
-async function measureFree(store: Store): Promise<number> {
-  const free = measuring.get(store) ?? store.bytes.measureFree().finally(() => measuring.delete(store));
-  measuring.set(store, free);
-  return await free;
+function measureFree(store: Store): Measurement {
+  const current = measuring.get(store);
+  if (current !== undefined) return current;
+  const measurement = { free: store.bytes.measureFree().finally(() => measuring.delete(store)), accepted: 0 };
+  measuring.set(store, measurement);
+  return measurement;
 }
 
 /** Bytes in the database file that it no longer uses; deleted rows do not shrink the file. */
@@ -58,10 +68,13 @@ function needsNoMeasurement(store: Store, length: number): boolean {
 export async function assertSpace(store: Store, length: number, what = 'content-length is'): Promise<void> {
   const least = length === Infinity ? 0 : length;
   if (needsNoMeasurement(store, least)) return;
-  const free = await measureFree(store);
+  const measurement = measureFree(store);
+  // Without the contents of other requests that share the measurement: none of them is stored yet.
+  const free = (await measurement.free) - measurement.accepted;
   const kept = isPostgres(store.db) ? 0 : reserved;
   const space = free - least - kept;
   remaining.set(store, Math.min(space, measuredEach));
+  if (space >= 0) measurement.accepted += least + rowSize;
   if (space >= 0 || (kept > 0 && length <= rowLimits.sqlite && (await measureFreePages(store.db)) >= freePages)) return;
   const subject = length === Infinity ? '' : `${what} ${length}, but `;
   const reason = kept === 0 ? '' : `, of which ${kept} are needed to delete objects`;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
+import { isDiskFull } from './disk-full.ts';
 import type { Schema } from './schema.ts';
 import { runQuery, withConnection } from './prepared-query.ts';
 import type { Store } from './store.ts';
@@ -69,7 +70,9 @@ export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
       commits += 1;
       for (const work of group) work.settle();
     } catch (error) {
-      for (const work of group) work.fail(error);
+      // The disk was too full for the whole group: a deletion, or a smaller write, may still fit.
+      if (group.length > 1 && isDiskFull(error)) for (const work of group) await commitGroup([work]);
+      else for (const work of group) work.fail(error);
     }
   }
 

@@ -19,7 +19,7 @@ const connections = new WeakMap<object, DatabaseConnection>();
  * query, which takes longer than most of them.
  */
 export async function withConnection<T>(transaction: Transaction<Schema>, work: () => Promise<T>): Promise<T> {
-  // Not held during the work: all other queries of the transaction wait for it.
+  // The lock on the connection is released at once: queries of the builder would wait for it until the work is done.
   const connection = await transaction.getExecutor().provideConnection((each) => Promise.resolve(each));
   connections.set(transaction, connection);
   try {

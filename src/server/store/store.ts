@@ -20,7 +20,7 @@ export interface Store {
   readonly digest?: () => RunningDigest;
   /**
    * Does `work` in a transaction and resolves when it is on disk. Concurrent writes share one flush; each is rolled back separately when it
-   * throws. `work` awaits nothing but queries on its transaction.
+   * throws. `work` awaits nothing but queries on its transaction, and may run again.
    */
   write<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
   /**

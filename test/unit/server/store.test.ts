@@ -283,3 +283,29 @@ test('bodies that arrive together measure the free space once, and again after a
   expect(measured).toHaveBeenCalledTimes(2);
   await expect(assertSpace(store, 2 ** 60)).rejects.toThrow('the disk of the service has');
 });
+
+test('bodies that arrive together are accepted only as far as all of them fit', async () => {
+  const mebibyte = 1024 * 1024;
+  // Of it, 8 MiB are needed to delete objects.
+  vi.spyOn(store.bytes, 'measureFree').mockResolvedValue(11.5 * mebibyte);
+  const outcomes = await Promise.allSettled(Array.from({ length: 32 }, () => assertSpace(store, mebibyte)));
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+});
+
+test('a write for which the disk is too full fails alone, not those of its group', async () => {
+  const { rows } = await sql<{ pages: number }>`select page_count as pages from pragma_page_count`.execute(store.db);
+  await sql`pragma max_page_count = ${sql.lit((rows[0]?.pages ?? 0) + 20)}`.execute(store.db);
+  const outcomes = await Promise.allSettled([
+    writeNetwork('before'),
+    writeNetwork('x'.repeat(1024 * 1024)),
+    writeNetwork('refused', true),
+    writeNetwork('after'),
+  ]);
+  expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason)))).toEqual([
+    'before',
+    expect.stringContaining('full'),
+    'Error: no refused',
+    'after',
+  ]);
+  expect(await readIds()).toEqual(['after', 'before']);
+});
