@@ -84,6 +84,7 @@ const groups = [
   // Every request.
   group(
     'session',
+    'api/close-body',
     'session/(context|connect|endpoints|senders|sign|trace|voice)',
     'base/fingerprint',
     'client/[a-z-]+',
@@ -97,7 +98,7 @@ const groups = [
   // Nouns that list directories or store a file: `stor`, `jobs`, `mpu`, `rbac`, `resume`.
   group(
     'tree',
-    'transfer/(abilities|close-body|inspect|manifest-name|precondition|retry)',
+    'transfer/(abilities|inspect|manifest-name|precondition|retry)',
     'transfer/tree/(braces|folders|glob|headers|keep-tags|list|listing-check|metadata|role-tags|walk|wildcard)',
     'transfer/local/(file-state|folders|named-pipe|partial-file|time|unfinished-name|write-target)',
     'transfer/upload/parts',

@@ -107,7 +107,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     ...(nodeRelease < firstQuick && {
       putOff: async (preparation) => {
         const { putOff } = await import('./base/put-off.ts');
-        putOff(preparation, (undo) => process.prependListener('exit', undo));
+        return putOff(preparation, (undo) => process.prependListener('exit', undo));
       },
     }),
   });

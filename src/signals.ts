@@ -35,6 +35,9 @@ function findIgnored(): Set<EndSignal> {
   return new Set(signals.filter(isIgnored));
 }
 
+/** Milliseconds within which a second signal is the first once more: `timeout` sends one to the program and one to its group. */
+const sameSignal = 200;
+
 /** Milliseconds after which a command without cleanup checks which signals to ignore. */
 const longRun = 200;
 
@@ -58,8 +61,9 @@ export function listenForInterruption(onSignal: (name: EndSignal) => void): Abor
       interruption.abort();
     });
   }
-  // A second signal ends the process immediately.
-  interruption.signal.addEventListener('abort', () => obeySignals(signals.filter((name) => !ignored.has(name))));
+  const obey = (): void => obeySignals(signals.filter((name) => !ignored.has(name)));
+  // From then on a signal ends the process immediately.
+  interruption.signal.addEventListener('abort', () => void setTimeout(obey, sameSignal).unref());
   return interruption.signal;
 }
 

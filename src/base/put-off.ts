@@ -16,11 +16,13 @@ export type Preparation = 'opt' | 'incremental-marking';
  * Turns a preparation off for the first second of the work that starts now. Called when all modules are loaded: V8 refuses compiled code that
  * was kept under other flags.
  * @param beforeExit calls its argument before all other work at the end of the program
+ * @returns what turns it on again earlier
  */
-export function putOff(preparation: Preparation, beforeExit: (undo: () => void) => void): void {
+export function putOff(preparation: Preparation, beforeExit: (undo: () => void) => void): () => void {
   setFlagsFromString(`--no-${preparation}`);
   const undo = (): void => setFlagsFromString(`--${preparation}`);
   setTimeout(undo, longWork).unref();
   // The flags are the usual ones again before `src/start/` keeps compiled code.
   beforeExit(undo);
+  return undo;
 }

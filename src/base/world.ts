@@ -71,7 +71,7 @@ export interface World {
   /** Does work that blocks the event loop, during which a signal ends the process. Absent where there are no signals. */
   readonly runKillable?: <T>(work: () => T) => T;
   /** Puts off what V8 does for long work, when this run may be short. Absent if that gains nothing, or in shared processes. */
-  readonly putOff?: (preparation: Preparation) => Promise<void>;
+  readonly putOff?: (preparation: Preparation) => Promise<() => void>;
 }
 
 export function describeUnused(name: string, problem: string): string {

@@ -1,4 +1,5 @@
 import type { compute } from '../api/compute.ts';
+import { closeBody } from '../api/close-body.ts';
 import { readAll, streamOf, type Body, type Headers, type HttpResponse } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
@@ -281,7 +282,9 @@ function redirected(response: HttpResponse, url: URL): NetworkError {
 }
 
 async function throwRefusal(response: HttpResponse, place: { url: URL; now: () => number }): Promise<never> {
-  throw response.status < 400 && response.status !== 304 ? redirected(response, place.url) : await readError(response, place);
+  if (response.status >= 400 || response.status === 304) throw await readError(response, place);
+  await closeBody(response.body);
+  throw redirected(response, place.url);
 }
 
 /** A client of one service: a typed function for each operation of its table. */

@@ -127,11 +127,16 @@ const explain = command({
     const compared =
       options.compare === undefined ? undefined : compareText(found.lines, (await readInput(world, options.compare)).toString());
     const verdict = judge(found, grants);
-    const problems = [...found.problems, ...(compared === undefined ? [] : [compared])];
     const signature = describeSignature(found);
+    const problems = [
+      ...found.problems,
+      ...(compared === undefined ? [] : [compared]),
+      ...(found.result === 'differs' ? [`the signature ${signature}`] : []),
+    ];
     const lines = found.lines.map((each) => redactPairs(each));
     if (options.expect !== undefined && options.expect !== verdict) {
-      throw new LocalError(`the verdict is ${verdict}: ${[...problems, `the signature ${signature}`].join('; ')}`);
+      const reasons = found.result === 'differs' ? problems : [...problems, `the signature ${signature}`];
+      throw new LocalError(`the verdict is ${verdict}: ${reasons.join('; ')}`);
     }
     const roles = found.query.find(([name]) => name === (found.service === 'compute' ? 'as-role' : 'role'))?.[1];
     return record(

@@ -64,7 +64,8 @@ export class PipelinedExchange implements ConnectionUser {
     this.#leave = leave;
     this.#signal = requests[0]?.request.signal;
     connection.assign(this);
-    if (this.#signal?.aborted === true) {
+    // While the requests were signed, the service may have closed the connection, of which nobody was told.
+    if (this.#signal?.aborted === true || !connection.socket.writable) {
       this.#stop();
       return;
     }

@@ -167,7 +167,8 @@ export class ResponseParser {
     const held = this.#held;
     const all = held.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([held, bytes]);
     const end = all.indexOf(mark);
-    if ((end === -1 ? all.length : end) > largestHead) refuse('the headers are too large', 'HPE_HEADER_OVERFLOW');
+    // Without the mark, its first bytes may have arrived.
+    if ((end === -1 ? all.length - (mark.length - 1) : end) > largestHead) refuse('the headers are too large', 'HPE_HEADER_OVERFLOW');
     // Copied, because the connection reuses its buffer.
     this.#held = end === -1 ? Buffer.from(all) : nothing;
     return end === -1 ? undefined : { text: all.toString('latin1', 0, end), rest: all.subarray(end + mark.length) };

@@ -50,6 +50,8 @@ export function explainDecision(decision: Decision): string[] {
     const words = describeMissing[reason.missing](reason, decision.question);
     return reason.role === undefined ? `${words.charAt(0).toUpperCase()}${words.slice(1)}.` : `Role ${reason.role}: ${words}.`;
   });
-  const inactive = decision.inactive.map((role) => `Role ${role} would allow it, but is not active: request it with --role ${role}.`);
+  const inactive = decision.inactive.map(
+    (role) => `Role ${role} would allow it, but is not active: request it with --role ${role}, or simulate it with --with-role ${role}.`,
+  );
   return [`Denied: ${caller} may not ${action} ${path}.`, ...reasons, ...inactive];
 }

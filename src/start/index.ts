@@ -41,7 +41,7 @@ function keepCompiled(file: string): void {
       // V8 discards the code of functions that have not been called for a while.
       if (code.length > known) all.set(name, code);
     }
-    writeKept(file, all, [...kept.runs, run]);
+    writeKept(file, all, kept.runs.includes(run) ? kept.runs : [...kept.runs, run]);
   });
 }
 

@@ -3,7 +3,7 @@ import { storage as operations } from '../api/storage.ts';
 import type { StorageClient } from '../client/client.ts';
 import { ApiError, unlessMissing, UsageError } from '../base/errors.ts';
 import { lacks, noteLack } from './abilities.ts';
-import { closeBody } from './close-body.ts';
+import { closeBody } from '../api/close-body.ts';
 import { isListing } from './entry-type.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 

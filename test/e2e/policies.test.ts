@@ -147,7 +147,9 @@ test('a refused sub-user is pointed to the question that explains the refusal, a
   await user.json('policies', 'create', 'list', '--rule', 'CAN listkeys', '--wait');
   await user.json('roles', 'create', 'lister', '--member', 'alice', '--policy', 'list', '--wait');
   await user.json('roles', 'tags', 'set', 'keys', 'lister');
-  expect((await user.shell(line)).stdout).toContain('Role lister would allow it, but is not active: request it with --role lister.');
+  expect((await user.shell(line)).stdout).toContain(
+    'Role lister would allow it, but is not active: request it with --role lister, or simulate it with --with-role lister.',
+  );
   expect((await asAlice('keys', 'list', '--role', 'lister')).code).toBe(0);
 });
 

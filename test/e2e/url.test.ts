@@ -111,6 +111,7 @@ test('the first line that was signed otherwise', async () => {
   expect([other.verdict, other.line, other.signature]).toEqual(['refused', 1, expect.stringContaining('"GET", not as "PUT"')]);
   const changed = await explain(url.replace('os=bsd', 'os=linux'));
   expect([changed.fits, changed.line, changed.verdict]).toEqual([false, undefined, 'refused']);
+  expect(changed.problems).toEqual(['the signature does not match these lines']);
   // The text that a program signed tells what a signature alone does not.
   const lines = (await explain(url)).lines;
   user.write('text', `${lines.join('\n')}\n`);

@@ -108,6 +108,18 @@ describe('a transfer ends', () => {
     expect(await signalDownload(signal, (command) => `exec ${command}`, endless)).toEqual({ code: null, signal, left: [] });
   });
 
+  it('with its message when the signal comes twice at once, as from `timeout`, which tells the program and its group', async () => {
+    const folder = makeFolder();
+    const { child, end } = start(`mkdir ${folder}; exec cloud stor get big ${folder}/file ${endless} 2> ${folder}.log`);
+    await waitForPart(join(user.home, folder));
+    for (let times = 0; times < 2; times += 1) {
+      process.kill(child.pid ?? 0, 'SIGINT');
+      await sleep(5);
+    }
+    expect(await end).toEqual({ code: null, signal: 'SIGINT' });
+    expect(readFileSync(join(user.home, `${folder}.log`), 'utf8')).toContain('interrupted');
+  });
+
   // Each would take longer than a test may.
   it.each([['get big slow --bwlimit 1k'], ['rm -ry many --max-requests-per-second 1']])('soon, whatever it waits for: %s', async (line) => {
     await user.shell('mkdir -p many; for i in $(seq 250); do echo > many/$i; done');

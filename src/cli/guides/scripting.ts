@@ -66,7 +66,7 @@ export const scripting: Guide = {
     {
       title: 'Signals',
       blocks: [
-        'SIGINT, SIGTERM and SIGHUP end a command by that signal, after it has removed temporary files. To continue a large upload or download, run the command again. SIGHUP, which a closed terminal sends, is ignored when none of standard input, output and error is a terminal, as under `nohup`. SIGINT is ignored when the parent shell ignores it (`trap \'\' INT`). `CLOUD_IGNORE_SIGNALS` adds others: `CLOUD_IGNORE_SIGNALS="HUP INT"`.',
+        'SIGINT, SIGTERM and SIGHUP end a command by that signal, after it has removed temporary files. To continue, run `cloud resume`; for a single object, run the command again, and for a tree, run it with `-T`: without, the tree would be stored inside the directory that the first run has created. A second signal ends the command at once. SIGHUP, which a closed terminal sends, is ignored when none of standard input, output and error is a terminal, as under `nohup`. SIGINT is ignored when the parent shell ignores it (`trap \'\' INT`). `CLOUD_IGNORE_SIGNALS` adds others: `CLOUD_IGNORE_SIGNALS="HUP INT"`.',
         { lines: ['nohup cloud stor put -r photos pictures > upload.log 2>&1'] },
         'In the background of a shell with job control (`cloud ... &`, or Ctrl-Z and `bg`) a command shows no progress and starts no pager, so that it stops only to ask a question; `--yes` answers. Under `stty tostop` any output to the terminal stops it.',
       ],

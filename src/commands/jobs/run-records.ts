@@ -3,7 +3,7 @@ import type { KnownJob } from './find.ts';
 import { job, jobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import type { Row } from '../../output/kinds.ts';
-import { closeBody } from '../../transfer/close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import { openObject, readObject } from '../../transfer/download/download.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { readRemotePath } from '../../transfer/path.ts';

@@ -243,7 +243,7 @@ async function fetchFiles(
 export const get = command({
   summary: 'Download objects and trees, or write an object to stdout',
   description:
-    'With one argument, the object is written to stdout. With more, the last argument is TARGET: the file or directory to write to; - is stdout. A file gets its final name only when it is complete and its MD5 matches. To resume an interrupted download of a large file, repeat the command. A target that is a symbolic link is followed; devices and /dev/fd/N receive the bytes as a stream. In trees, existing links, pipes and devices are not replaced. To write several objects to stdout: cloud stor cat.',
+    'With one argument, the object is written to stdout. With more, the last argument is TARGET: the file or directory to write to; - is stdout. A file gets its final name only when it is complete and its MD5 matches. To resume an interrupted download, repeat the command (for a tree with -T), or use cloud resume. A target that is a symbolic link is followed; devices and /dev/fd/N receive the bytes as a stream. In trees, existing links, pipes and devices are not replaced. To write several objects to stdout: cloud stor cat.',
   arguments: { path: some('Object or, with -r, directory; also a pattern such as "logs/*.gz"', { values: 'path' }) },
   usage: 'PATH... [TARGET]',
   options: getOptions,

@@ -121,7 +121,7 @@ const rowShape = { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5']
 export const put = command({
   summary: 'Upload files and directory trees',
   description:
-    'The MD5 of each stored object is compared with the MD5 of the bytes that were read. Files of 128 MiB and more are sent in concurrent parts (up to 512 MiB in one request if the connection is fast). To resume an interrupted upload, repeat the command: parts already stored are not sent again. The modification time is stored in m-mtime. In trees, symbolic links to files inside the tree are followed; others are skipped and counted, see --links. With --link-known, a file of 128 KiB or more that an earlier run with this option stored becomes a link to that object, provided that the service reports it unchanged.',
+    'The MD5 of each stored object is compared with the MD5 of the bytes that were read. Files of 128 MiB and more are sent in concurrent parts (up to 512 MiB in one request if the connection is fast). To resume an interrupted upload, repeat the command (for a tree with -T), or use cloud resume: parts already stored are not sent again. The modification time is stored in m-mtime. In trees, symbolic links to files inside the tree are followed; others are skipped and counted, see --links. With --link-known, a file of 128 KiB or more that an earlier run with this option stored becomes a link to that object, provided that the service reports it unchanged.',
   arguments: {
     file: many('Files or, with -r, directories, followed by TARGET: a new name, or a directory; - for stdin', {
       values: 'file-or-path',

@@ -104,7 +104,7 @@ export async function runSync(
       memory: nameMemory(context, from, to),
       remembers: true,
       id: randomUUID(),
-      report: reportTo(tally, () => void context.world.putOff?.('incremental-marking')),
+      report: reportTo(tally, () => (isRepeated ? undefined : context.world.putOff?.('incremental-marking'))),
       links: readLinks(options.links),
       onSkip: skips.add,
     });

@@ -37,16 +37,26 @@ export function chooseComparison({ checksum, sizeOnly }: CompareValues): Compari
 /** Number of files after which `sync` has loaded all modules that it needs for most. */
 const someFiles = 500;
 
-/** @param onMany called when there are many files with nothing to do */
-export function reportTo(tally: Tally, onMany?: () => void): SyncReport {
-  const { attempt, fail, pass, skip } = tally;
-  let passed = 0;
-  const passOne = (): void => {
+/**
+ * @param putOff called when there is nothing to do for many files, and returns what undoes it: called with the first file for which there is,
+ * before modules for it are loaded
+ */
+export function reportTo(tally: Tally, putOff?: () => Promise<() => void> | undefined): SyncReport {
+  const { fail, skip } = tally;
+  let [passed, attempted] = [0, 0];
+  let undo: (() => void) | undefined;
+  const pass = (): void => {
     passed += 1;
-    if (passed === someFiles) onMany?.();
-    pass();
+    if (passed === someFiles && attempted === 0) void putOff?.()?.then((each) => (undo = each));
+    tally.pass();
   };
-  return { attempt, fail, pass: passOne, skip };
+  const attempt: SyncReport['attempt'] = (rel, work) => {
+    attempted += 1;
+    undo?.();
+    undo = undefined;
+    return tally.attempt(rel, work);
+  };
+  return { attempt, fail, pass, skip };
 }
 
 export const copyOptions = {

@@ -4,7 +4,7 @@ import { streamOf, WholeBody, type Headers } from '../../api/message.ts';
 import type { Download } from '../../api/operation.ts';
 import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
 import { lacks } from '../abilities.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import type { Engine } from '../engine.ts';
 import type { Ticket } from '../../base/monitor.ts';
 import { isListing } from '../entry-type.ts';

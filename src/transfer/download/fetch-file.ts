@@ -7,7 +7,7 @@ import { checkContent, describeOpened, openHead, openObject, readObject, type Op
 import { describeFetched, isWorthless, worthKeeping, writeObject, type Fetched, type FetchOptions } from './write-object.ts';
 import { lacks } from '../abilities.ts';
 import { isSmall, placeSmallObject, writeSmallObject } from './write-small-object.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import type { Ticket } from '../../base/monitor.ts';
 import { findLeft, hasUnfinished, lookAt } from '../local/partial-file.ts';

@@ -2,7 +2,7 @@ import type { Download } from '../../api/operation.ts';
 import { NetworkError } from '../../base/errors.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { lacks, noteLack } from '../abilities.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import type { Engine } from '../engine.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';

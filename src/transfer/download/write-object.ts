@@ -24,7 +24,7 @@ import {
   type Continuation,
 } from './beginning.ts';
 import { readObject, type Opened } from './download.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import { countMoves, type Engine } from '../engine.ts';
 import type { Ticket } from '../../base/monitor.ts';
 import { writeChunks, writeSize } from '../local/file-writer.ts';

@@ -4,7 +4,7 @@ import { runOrdered } from '../../base/parallel.ts';
 import { openObject, readObject, readSmallObject, type Opened } from '../download/download.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
 import type { Ticket } from '../../base/monitor.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import { inspect } from '../inspect.ts';
 import { readTime } from '../local/time.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';

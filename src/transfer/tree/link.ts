@@ -2,7 +2,7 @@ import type { Headers } from '../../api/message.ts';
 import { pickStoredHeaders } from '../../api/stored-headers.ts';
 import { ApiError, NetworkError } from '../../base/errors.ts';
 import { trackTransfer, type Engine } from '../engine.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import { assertObjectType } from '../entry-type.ts';
 import { openObject, readObject } from '../download/download.ts';
 import { withTags, type Tagging } from './keep-tags.ts';

@@ -1,7 +1,7 @@
 import type { Entry } from '../../api/objects.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { NetworkError } from '../../base/errors.ts';
-import { closeBody } from '../close-body.ts';
+import { closeBody } from '../../api/close-body.ts';
 import { isListing } from '../entry-type.ts';
 import { createObjectError } from '../inspect.ts';
 import { ListingCount } from './listing-check.ts';

@@ -260,6 +260,20 @@ describe('what is read', () => {
     expect(headers['location']).toBe('https://dc-2');
   });
 
+  test('a redirection releases its connection, whatever its body', async () => {
+    let isClosed = false;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) yield Buffer.from('x');
+      } finally {
+        isClosed = true;
+      }
+    }
+    const send = () => Promise.resolve({ status: 302, headers: { location: 'https://dc-2' }, body: endless() });
+    await expect(setUp([], { send }).compute.listKeys({ account: 'my' })).rejects.toThrow('redirects to https://dc-2');
+    expect(isClosed).toBe(true);
+  });
+
   test('a stream of records is read across pieces; a broken line is an error', async () => {
     const records = '{"name":"ä","type":"object","mtime":"x"}\n{"name":"b","type":"directory","mtime":"x"}\n';
     const bytes = Buffer.from(records);

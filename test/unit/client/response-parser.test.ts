@@ -180,3 +180,15 @@ test('trailers without end are refused', () => {
   const trailers = 'x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n'.repeat(1000);
   expect(whole(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${trailers}`)).toBe('HPE_HEADER_OVERFLOW');
 });
+
+test.each([
+  ['the largest head', 0, 204],
+  ['one byte more', 1, 'HPE_HEADER_OVERFLOW'],
+])('%s, cut at any byte of its end, gets the same answer', (_, more, expected) => {
+  const line = 'HTTP/1.1 204 No\r\nx: ';
+  const head = Buffer.from(`${line}${'a'.repeat(16 * 1024 - line.length + more)}\r\n\r\n`);
+  for (let cut = head.length - 5; cut < head.length; cut += 1) {
+    const outcome = read([head.subarray(0, cut), head.subarray(cut)]);
+    expect(typeof outcome === 'string' ? outcome : outcome.status).toBe(expected);
+  }
+});

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readAll, type HttpResponse } from '../../../src/api/message.ts';
 import type { CreateHeaders, ListedRequest, Sender, SendOptions } from '../../../src/http/send.ts';
@@ -236,6 +237,25 @@ test('an interruption before requests are sent ends them, on connections that ar
   interruption.abort(new Error('interrupted'));
   for (const result of await Promise.allSettled(sent)) expect(String((result as PromiseRejectedResult).reason)).toContain('interrupted');
   expect(groups).toEqual([['n0']]);
+});
+
+test('a connection that the service closes while requests are signed: they are sent on others', async () => {
+  const accepted: Socket[] = [];
+  const { url } = await serve(answerAll, (all, socket, connection) => {
+    accepted.push(socket);
+    answerAll(all, socket, connection);
+  });
+  const sender = createSender();
+  await fetchAll(sender, url, names(8));
+  await fetchAll(sender, url, names(1, 8));
+  const request = { url: new URL(url), target: '/n9', etag: 'etag-n9', size: contentOf('n9').length, signal: undefined };
+  const listed = await sender.sendListed(request, async () => {
+    for (const socket of accepted) socket.destroy();
+    await sleep(50);
+    return {};
+  });
+  expect(listed).toBeUndefined();
+  await fetchAll(sender, url, names(8, 9));
 });
 
 test('when no connection can be opened, each request fails with that error', async () => {

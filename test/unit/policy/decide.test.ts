@@ -176,7 +176,9 @@ describe('denied: the first thing missing in each role, and the words for it', (
     const roles = [reader, makeRole('writer', 'member', 'CAN deletekey *'), makeRole('other', 'none', 'CAN deletekey *')];
     const { decision, words } = ask({ roles, action: 'deletekey' });
     expect(decision).toMatchObject({ allowed: false, inactive: ['writer'] });
-    expect(words.at(-1)).toBe('Role writer would allow it, but is not active: request it with --role writer.');
+    expect(words.at(-1)).toBe(
+      'Role writer would allow it, but is not active: request it with --role writer, or simulate it with --with-role writer.',
+    );
   });
 });
 
