@@ -2,12 +2,21 @@ import { NotFoundError, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 
-/** Names, or resources that have one. */
-type Candidates = Iterable<string | { readonly name: string }>;
+/** Names, or resources that have one, and may have an id. */
+type Candidates = Iterable<string | { readonly name: string; readonly id?: string | undefined }>;
 
-/** The hints for a name that does not exist: the most similar name, and the command that lists all of them. */
+/** Least number of characters of the beginning of an id: fewer could also be a name. */
+const leastOfId = 8;
+
+/** Number of characters with which the beginning of an id is hardly another word. */
+const likelyId = 4;
+
+/** The hints for a name that does not exist: the id or the most similar name that was meant, and the command that lists all of them. */
 export function adviseOnName(word: string, named: Candidates, list: string): string[] {
-  const close = nearest(word, new Set(Array.from(named, (each) => (typeof each === 'string' ? each : each.name))));
+  const all = Array.from(named, (each) => (typeof each === 'string' ? { name: each } : each));
+  const begun = word.length < likelyId ? undefined : all.find(({ id }) => id?.startsWith(word) === true)?.id;
+  if (begun !== undefined) return [`of an id, give at least ${leastOfId} characters: ${begun.slice(0, leastOfId)}`, list];
+  const close = nearest(word, new Set(all.map(({ name }) => name)));
   return close === undefined ? [list] : [`did you mean ${quoteShell(close)}?`, list];
 }
 
@@ -30,7 +39,7 @@ export function findNamed<T extends Named>(candidates: readonly T[], word: strin
   const exact = candidates.find(({ id }) => id === word);
   if (exact) return exact;
   const named = candidates.filter(({ name }) => name === word);
-  const matches = named.length > 0 || word.length < 8 ? named : candidates.filter(({ id }) => id.startsWith(word));
+  const matches = named.length > 0 || word.length < leastOfId ? named : candidates.filter(({ id }) => id.startsWith(word));
   if (matches.length > 1) {
     const list = matches.map(({ id, name }) => `${id} (${name})`).join(', ');
     throw new UsageError(`${noun} "${word}" is ambiguous: ${list}`, { hint: 'give the full id' });

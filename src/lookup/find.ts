@@ -64,8 +64,8 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
 export function requireUser(users: readonly User[], word: string): User {
   const found = pickUser(users, word);
   if (found) return found;
-  const logins = users.map(({ login }) => login);
-  throw createAbsentError('user', word, logins, 'cloud users list');
+  const named = users.map(({ id, login }) => ({ id, name: login }));
+  throw createAbsentError('user', word, named, 'cloud users list');
 }
 
 /** Finds a sub-user by login, id or the beginning of the id. @throws {NotFoundError} when no user matches */

@@ -376,6 +376,12 @@ test('many failures: the first ten are told, the others counted', async () => {
   expect(stderr).toMatch(/\n\.\.\. and 3 more: cloud jobs errors [0-9a-f-]{36} --stderr\n/);
 });
 
+test('a job without output says so, also if only some inputs failed', async () => {
+  await user.shell('printf 1 > some; printf 2 > other; cloud stor put -q some left; cloud stor put -q other right');
+  const run = await user.here(['jobs', 'run', '--map', 'grep 1', '--reduce', 'exit 3', 'left', 'right', '-q']);
+  expect([run.code, run.stdout, run.stderr]).toEqual([1, '', expect.stringMatching(/: no output: \d of 2 inputs failed\n/)]);
+});
+
 test('an input that fails as several objects of a later phase is counted once', async () => {
   await user.shell('printf 1 > some; : > none; cloud stor put -q some counted; cloud stor put -q none blank');
   const split = 'if [ -s "$MANTA_INPUT_FILE" ]; then for n in 1 2 3; do echo $n | mpipe; done; else echo ok; fi';

@@ -203,7 +203,7 @@ async function* waitForJobs(
 export const wait = command({
   summary: 'Wait until jobs are done',
   description:
-    'Progress is shown on stderr. Ctrl-C stops waiting, not the jobs. The first ten failures are reported as they happen, with the stderr of the tasks. Exit code 5 means that some inputs failed, 1 that all failed, 6 that the wait timed out.',
+    'Progress is shown on stderr. Ctrl-C stops waiting, not the jobs. The first ten failures are reported as they happen, with the stderr of the tasks. Exit code 5 means that some inputs failed, 1 that all failed or that there is no output, 6 that the wait timed out.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: { waitTimeout },
   run: async (invocation) => {

@@ -46,6 +46,8 @@ export async function checkJob(
   const all = inputs ?? (await countPaths(context, id, 'inputs'));
   const outputs = counts.outputs ?? (await countPaths(context, id, 'outputs'));
   const isTotal = (failed > 0 && failed >= all) || outputs === 0;
-  const message = failed === 0 ? `${countOf(errors, 'task')} failed` : `${failed} of ${countOf(all, 'input')} failed`;
+  const what = failed === 0 ? `${countOf(errors, 'task')} failed` : `${failed} of ${countOf(all, 'input')} failed`;
+  // Otherwise the numbers would contradict the exit code.
+  const message = isTotal && failed < all ? `no output: ${what}` : what;
   throw new PartialError(message, { hint, ...(isTotal && { allFailed: exitCodes.failed }) });
 }
