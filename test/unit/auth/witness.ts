@@ -5,12 +5,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { removeHome } from '../../support/end-service.ts';
 import { writeRsaKeyFile } from '../../support/rsa-keys.ts';
 
 /** A directory that is removed after the tests of the file. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'cloud-auth-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  // An ssh-agent that was ended removes its socket meanwhile.
+  afterAll(() => removeHome(folder));
   return folder;
 }
 
