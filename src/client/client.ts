@@ -1,13 +1,12 @@
 import type { compute } from '../api/compute.ts';
-import { closeBody } from '../api/close-body.ts';
 import { readAll, streamOf, type Body, type Headers, type HttpResponse } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
-import { ApiError, InterruptedError, NetworkError } from '../base/errors.ts';
+import { ApiError, InterruptedError } from '../base/errors.ts';
 import { warnOfEffect } from '../http/network-error.ts';
 import { limitTime } from '../http/max-time.ts';
 import { buildPath, buildRequest, encodePart } from './request.ts';
-import { readError, readResult } from './response.ts';
+import { readError, readResult, throwRefusal } from './response.ts';
 import { backOff, countRetries, createLongWaitError, mayRetry, noteExhausted, readRetryAfter, type RetryPolicy } from './retry.ts';
 import type { CreateHeaders, Listed, Outgoing, Send, SendListed } from '../http/send.ts';
 
@@ -270,21 +269,6 @@ function createAskListed({ endpoint, sendListed, maxTime, trace, interruption }:
 async function keepRefusal(response: HttpResponse): Promise<() => HttpResponse> {
   const bytes = await readAll(response.body, largestRefusal).catch(() => new Uint8Array());
   return () => ({ ...response, body: streamOf(bytes) });
-}
-
-/** Redirections are never followed: the signature must not go to another host. */
-function redirected(response: HttpResponse, url: URL): NetworkError {
-  const target = response.headers['location'] ?? 'nowhere';
-  return new NetworkError(`${url.host} redirects to ${target}; redirects are not followed`, {
-    code: 'Redirected',
-    hint: 'if that URL is correct, set it in the profile',
-  });
-}
-
-async function throwRefusal(response: HttpResponse, place: { url: URL; now: () => number }): Promise<never> {
-  if (response.status >= 400 || response.status === 304) throw await readError(response, place);
-  await closeBody(response.body);
-  throw redirected(response, place.url);
 }
 
 /** A client of one service: a typed function for each operation of its table. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readAliases, specifiedCode } from '../api/aliases.ts';
+import { closeBody } from '../api/close-body.ts';
 import { BodyTooLarge, readAll, type ByteStream, type HttpResponse } from '../api/message.ts';
 import type { Field } from '../api/fields.ts';
 import type { ResultKind } from '../api/operation.ts';
@@ -249,4 +250,20 @@ export async function readResult(
   // A web page with a success status does not come from the service.
   if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(response, origin.url, undefined);
   return headers;
+}
+
+/** Redirections are never followed: the signature must not go to another host. */
+function redirected(response: HttpResponse, url: URL): NetworkError {
+  const target = response.headers['location'] ?? 'nowhere';
+  return new NetworkError(`${url.host} redirects to ${target}; redirects are not followed`, {
+    code: 'Redirected',
+    hint: 'if that URL is correct, set it in the profile',
+  });
+}
+
+/** Throws the error for a response whose status is not the one of the operation. */
+export async function throwRefusal(response: HttpResponse, place: { url: URL; now: () => number }): Promise<never> {
+  if (response.status >= 400 || response.status === 304) throw await readError(response, place);
+  await closeBody(response.body);
+  throw redirected(response, place.url);
 }

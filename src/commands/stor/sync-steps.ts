@@ -43,15 +43,16 @@ const someFiles = 500;
  */
 export function reportTo(tally: Tally, putOff?: () => Promise<() => void> | undefined): SyncReport {
   const { fail, skip } = tally;
-  let [passed, attempted] = [0, 0];
+  let passed = 0;
+  let hasAttempted = false;
   let undo: (() => void) | undefined;
   const pass = (): void => {
     passed += 1;
-    if (passed === someFiles && attempted === 0) void putOff?.()?.then((each) => (undo = each));
+    if (passed === someFiles && !hasAttempted) void putOff?.()?.then((each) => (undo = each));
     tally.pass();
   };
   const attempt: SyncReport['attempt'] = (rel, work) => {
-    attempted += 1;
+    hasAttempted = true;
     undo?.();
     undo = undefined;
     return tally.attempt(rel, work);

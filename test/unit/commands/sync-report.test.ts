@@ -3,7 +3,7 @@ import { reportTo } from '../../../src/commands/stor/sync-steps.ts';
 import type { Tally } from '../../../src/commands/stor/tally.ts';
 
 /** Reports so many files with nothing to do, a file with something to do, and as many again; what was put off and undone, in order. */
-async function report(passedBefore: number, passedAfter = passedBefore): Promise<string[]> {
+async function report(count: number): Promise<string[]> {
   const events: string[] = [];
   const tally = {
     pass: () => undefined,
@@ -15,10 +15,10 @@ async function report(passedBefore: number, passedAfter = passedBefore): Promise
     events.push('put off');
     return Promise.resolve(() => void events.push('undone'));
   });
-  for (let count = 0; count < passedBefore; count += 1) pass();
+  for (let passed = 0; passed < count; passed += 1) pass();
   await Promise.resolve();
   for (const rel of ['first', 'second']) await attempt(rel, () => Promise.resolve());
-  for (let count = 0; count < passedAfter; count += 1) pass();
+  for (let passed = 0; passed < count; passed += 1) pass();
   return events;
 }
 
